@@ -176,7 +176,7 @@ impl Connection {
 
     /// Errors unless the statement finds exactly these blocks, all of them in shared buffers.
     pub(crate) fn expect_cached(&mut self, statement: &str, blocks: u64) -> Result<(), String> {
-        let Buffers { hits, reads, .. } = self.buffers(statement)?;
+        let Buffers { hits, reads } = self.buffers(statement)?;
         if (hits, reads) == (blocks, 0) {
             return Ok(());
         }

@@ -2,14 +2,14 @@
 //! devices that hold the data delivered.
 
 use sys::file::{BlockDevice, DeviceCounters};
-use sys::process;
+use sys::process::process_fetched;
 
 /// Counts taken before a reading.
 #[derive(Clone, Debug)]
 pub struct Audit<'a> {
     devices: &'a [BlockDevice],
     devices_before: Option<Vec<DeviceCounters>>,
-    process_before: Option<process::IoCounts>,
+    fetched_before: Option<u64>,
 }
 
 /// What the kernel counted during a reading.
@@ -40,12 +40,12 @@ impl AuditCounts {
 impl<'a> Audit<'a> {
     /// Takes the counts before.
     pub fn begin(devices: &'a [BlockDevice]) -> Audit<'a> {
-        Audit { devices, devices_before: counters(devices), process_before: process::process_io() }
+        Audit { devices, devices_before: counters(devices), fetched_before: process_fetched() }
     }
 
     /// Takes the counts after, and gives the differences.
     pub fn end(self) -> AuditCounts {
-        let process = self.process_before.zip(process::process_io()).map(|(before, after)| after.since(before));
+        let fetched = self.fetched_before.zip(process_fetched());
         let delivered = self.devices_before.zip(counters(self.devices)).and_then(|(before, after)| {
             // Some devices count nothing, such as those of several paths on older kernels: no witness against reads.
             let counts = after.iter().all(|device| device.reads > 0);
@@ -53,7 +53,7 @@ impl<'a> Audit<'a> {
             counts.then(|| (each().map(|device| device.bytes_read).sum(), each().map(|device| device.reads).sum()))
         });
         AuditCounts {
-            fetched_by_process: process.map(|counts| counts.read_bytes),
+            fetched_by_process: fetched.map(|(before, after)| after.saturating_sub(before)),
             delivered_by_device: delivered.map(|(bytes, _)| bytes),
             device_reads: delivered.map(|(_, reads)| reads),
         }

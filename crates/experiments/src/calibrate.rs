@@ -346,7 +346,7 @@ fn judge_own(
         return Ok(());
     }
     let refused = remedies::look(bench, &comparison, journal)?;
-    cases::keep_refused(bench, state, &refused, journal)
+    Ok(journal.keep_all(cases::refused(bench, state, &refused))?)
 }
 
 /// The finding that no plan beyond those of the sets was tried where each run takes a restart.
@@ -419,7 +419,8 @@ fn try_states(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     for state in states.iter().copied() {
-        let mut comparison = verification::plan(bench, state, sets, journal)?;
+        let queries = verification::queries(bench, state);
+        let mut comparison = comparison::plan(bench, state, queries, sets, journal)?;
         let (advice, outcome) = time(bench, &mut comparison, told, journal);
         tried.push((comparison, advice));
         outcome?;

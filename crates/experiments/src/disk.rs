@@ -50,7 +50,7 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
             journal.describe_subject("kind", json!("device"));
             journal.describe_subject("path", json!(format!("{} paths", paths.len())));
         } else {
-            setting.describe(journal);
+            journal.describe_all(setting.device.describe().subject);
         }
         setting.prepare(journal)?;
         // Of zones and places those that came to their end are kept.

@@ -31,7 +31,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Content(#[from] ContentError),
     /// A read failed while it was measured.
-    #[error("{path}: {failure}; the cases finished before are kept", path = path.display())]
+    #[error("{path}: {failure}", path = path.display())]
     ReadFailed {
         /// The file or device.
         path: PathBuf,
@@ -189,6 +189,13 @@ impl ExperimentError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_read_does_not_promise_cases_that_may_not_be_there() {
+        let failure = ReadFailure::Short { offset: 8192, length: 8192, got: 0 };
+        let error = ExperimentError::ReadFailed { path: "old.dat".into(), failure }.to_string();
+        assert!(error.starts_with("old.dat: ") && !error.contains("kept"), "{error}");
+    }
 
     #[test]
     fn reads_that_did_not_end_are_no_advice_to_give_an_option_that_a_ladder_lacks() {

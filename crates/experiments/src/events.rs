@@ -25,18 +25,18 @@ pub(crate) fn simulated(simulated: &Simulated) -> Vec<SimulatedEvent> {
     let cache = ", simulated cache";
     let events = [
         ("instructions", "", simulated.instructions()),
-        ("l1_dcache_loads", "", simulated.data_reads()),
-        ("l1_dcache_stores", "", simulated.data_writes()),
-        ("branches", ", conditional and indirect", simulated.branches()),
-        ("branch_misses", ", simulated prediction", simulated.mispredictions()),
-        ("l1_dcache_load_misses", cache, simulated.l1_read_misses()),
-        ("l1_dcache_store_misses", cache, simulated.l1_write_misses()),
-        ("cache_references", cache, simulated.last_level_references()),
-        ("cache_misses", cache, simulated.last_level_misses()),
-        ("llc_loads", cache, simulated.l1_read_misses()),
-        ("llc_load_misses", cache, simulated.last_level_read_misses()),
-        ("llc_stores", cache, simulated.l1_write_misses()),
-        ("llc_store_misses", cache, simulated.last_level_write_misses()),
+        ("l1_dcache_loads", "", simulated.sum(Simulated::DATA_READS)),
+        ("l1_dcache_stores", "", simulated.sum(Simulated::DATA_WRITES)),
+        ("branches", ", conditional and indirect", simulated.sum(Simulated::BRANCHES)),
+        ("branch_misses", ", simulated prediction", simulated.sum(Simulated::MISPREDICTIONS)),
+        ("l1_dcache_load_misses", cache, simulated.sum(Simulated::L1_READ_MISSES)),
+        ("l1_dcache_store_misses", cache, simulated.sum(Simulated::L1_WRITE_MISSES)),
+        ("cache_references", cache, simulated.sum(Simulated::LAST_LEVEL_REFERENCES)),
+        ("cache_misses", cache, simulated.sum(Simulated::LAST_LEVEL_MISSES)),
+        ("llc_loads", cache, simulated.sum(Simulated::L1_READ_MISSES)),
+        ("llc_load_misses", cache, simulated.sum(Simulated::LAST_LEVEL_READ_MISSES)),
+        ("llc_stores", cache, simulated.sum(Simulated::L1_WRITE_MISSES)),
+        ("llc_store_misses", cache, simulated.sum(Simulated::LAST_LEVEL_WRITE_MISSES)),
     ];
     let events = events.into_iter();
     events.filter_map(|(name, how, count)| Some(SimulatedEvent { name, how, count: count? })).collect()

@@ -26,8 +26,8 @@ use crate::subject_run::{self, Descriptions};
 use bench::{Bench, Gain};
 pub use parameters::{JoinParameters, REPEAT, REPEAT_BESIDE};
 
-/// Runs the experiment on each subject in turn. ^C ends it after the join under way, as [`ExperimentError::Stopped`];
-/// what was kept is kept.
+/// Runs the experiment on each subject in turn. ^C ends it, the engine's join under way too, as
+/// [`ExperimentError::Stopped`]; what was kept is kept.
 pub fn run(
     parameters: &JoinParameters,
     environment: &Environment,
@@ -51,6 +51,7 @@ fn measure(
     // A subject that cannot be opened is better known before the first one is measured.
     let open = |opener| subject_run::open(opener, environment, machine, journal);
     let subjects = openers.into_iter().map(open).collect::<Result<Vec<Box<dyn NestedLoops>>, _>>()?;
+    subjects.iter().try_for_each(|subject| subject.check_outer_rows(parameters.outer_rows))?;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     // What is no engine's stands on a page of subjects, also alone.

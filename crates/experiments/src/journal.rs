@@ -6,7 +6,7 @@ use std::time::Duration;
 
 #[cfg(test)]
 pub(crate) use kept::Kept;
-use measure::{Case, Finding, Metric};
+use measure::{Case, Finding, Metric, Parameters};
 use subjects::Forecast;
 use thiserror::Error;
 
@@ -55,6 +55,11 @@ impl dyn Journal + '_ {
     /// Adds those findings that stand.
     pub fn find_all(&mut self, found: impl IntoIterator<Item = Finding>) {
         found.into_iter().for_each(|finding| self.find(finding));
+    }
+
+    /// Adds all of this to the description of the run's subject.
+    pub fn describe_all(&mut self, description: Parameters) {
+        description.into_iter().for_each(|(key, value)| self.describe_subject(&key, value));
     }
 
     /// What could be done; why something cannot be done is a finding.

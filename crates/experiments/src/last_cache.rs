@@ -62,12 +62,6 @@ impl LastCache {
         }
     }
 
-    /// A cache whose loads took these nanoseconds within `start` bytes and within half of what it claims.
-    #[cfg(test)]
-    pub(crate) fn of(claimed: u64, start: u64, latencies: [f64; 2]) -> LastCache {
-        LastCache { claimed, usable: claimed, latencies: None }.judged(start, latencies)
-    }
-
     /// That it is smaller than it claims, where it is.
     pub(crate) fn finding(&self) -> Option<Finding> {
         let [near, deep] = self.latencies?;
@@ -100,6 +94,13 @@ pub(crate) fn footprint_beyond(above: u64, own: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl LastCache {
+        /// A cache whose loads took these nanoseconds within `start` bytes and within half of what it claims.
+        pub(crate) fn of(claimed: u64, start: u64, latencies: [f64; 2]) -> LastCache {
+            LastCache { claimed, usable: claimed, latencies: None }.judged(start, latencies)
+        }
+    }
 
     #[test]
     fn what_other_guests_use_of_a_cache_is_not_counted_on() {

@@ -22,6 +22,7 @@ pub mod roundtrip;
 mod sampling;
 pub mod scan;
 mod subject_run;
+mod with_defaults;
 
 pub use error::ExperimentError;
 pub use journal::{Journal, Stop};

@@ -7,7 +7,7 @@ use measure::schema::conditions::findings as row;
 use measure::schema::{Spec, conditions};
 use measure::{Finding, Host, Metric, Nanos, Unit};
 use sys::host::{self, CoreKind};
-use sys::time::{Clock, ClockKind, core_clock};
+use sys::time::{Clock, core_clock};
 
 use crate::journal::{Journal, Stop};
 use crate::last_cache::LastCache;
@@ -40,25 +40,13 @@ impl Machine {
         let mut host = host::describe();
         host.core_ghz = core_clock::core_ghz(&clock);
         host.clock = Some(clock.name());
-        Machine {
-            clock,
-            host,
-            stop,
-            is_rehearsal: false,
-            disturbances: RefCell::default(),
-            last_cache: OnceCell::new(),
-        }
+        let (disturbances, last_cache) = (RefCell::default(), OnceCell::new());
+        Machine { clock, host, stop, is_rehearsal: false, disturbances, last_cache }
     }
 
     /// The last cache of the processor, measured when it is first asked for.
     pub(crate) fn last_cache(&self) -> Option<LastCache> {
         *self.last_cache.get_or_init(|| LastCache::measure(&self.host.caches, &self.clock, &self.stop))
-    }
-
-    /// The same with a last cache of this many bytes.
-    #[cfg(test)]
-    pub(crate) fn with_last_cache(self, bytes: u64) -> Machine {
-        Machine { last_cache: OnceCell::from(Some(LastCache::of(bytes, bytes, [1.0, 1.0]))), ..self }
     }
 
     /// The machine of a dry run: the same, of which nothing is measured any more.
@@ -89,14 +77,14 @@ impl Machine {
 
     /// Reports once in a run what the machine cannot measure, and why.
     pub fn report_absences(&self, journal: &mut dyn Journal) {
-        journal.find_all(slow_clock(&self.clock.kind()));
+        journal.find_all(slow_clock(self.clock.without_counter()));
         journal.find_all(no_core_clock(self.host.core_ghz));
         journal.find_all(cores_differ(&host::core_kinds()));
     }
 }
 
-fn slow_clock(kind: &ClockKind) -> Option<Finding> {
-    let ClockKind::Monotonic { reason } = kind else { return None };
+fn slow_clock(without_counter: Option<&str>) -> Option<Finding> {
+    let reason = without_counter?;
     Some(row::SLOW_CLOCK.of(format!(
         "The processor's time stamp counter was not used, because {reason}: every clock read calls clock_gettime. The \
          run's own cost shows what that costs; short reads contain it."

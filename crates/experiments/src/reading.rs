@@ -91,6 +91,20 @@ pub fn take(
     Ok(Taken { reading, around, source, interrupted: machine.stop.requested() })
 }
 
+/// Reads what one worker reads by a plan, unmeasured.
+pub fn unmeasured(
+    machine: &Machine,
+    device: &dyn Device,
+    (method, plan): (Option<&'static MethodRow>, ReadPlan),
+) -> Result<(), ExperimentError> {
+    let plans = [plan];
+    let team = Team::open(device, method, &plans)?;
+    match team.read(&machine.clock, machine.stop.flag())?.outcome.failure {
+        Some(failure) => Err(ExperimentError::ReadFailed { path: device.name().into(), failure }),
+        None => Ok(()),
+    }
+}
+
 /// What came of a reading, with findings about what spoils it.
 pub fn conclude(
     machine: &Machine,
@@ -149,7 +163,23 @@ fn sharing_pages(caching: Caching, pattern: Pattern, (block, offset): (u64, u64)
 
 #[cfg(test)]
 mod tests {
+    use device::Unwitnessed;
+    use device::tier::{Tier, Verdict};
+    use measure::{Case, Metric};
+
     use super::*;
+
+    impl Measured {
+        /// A reading with these metrics, served by this level; without one, by a model.
+        pub(crate) fn of(metrics: Vec<Metric>, tier: Option<Tier>) -> Measured {
+            let case = Case { metrics, ..Case::default() };
+            let proof = "they counted 7 MiB".into();
+            let verdict = tier.map(|tier| Verdict { tier, proof, is_by_layer: false });
+            let (tier, name, no_page_cache) = ("model", "the model", "a model has no host");
+            let model = Unwitnessed { tier, name, takes_time: true, no_page_cache };
+            Measured { cases: vec![case], unwitnessed: verdict.is_none().then_some(model), verdict, interrupted: false }
+        }
+    }
 
     #[test]
     fn blocks_of_less_than_two_pages_that_share_them_with_their_neighbours_are_not_all_called_storage() {

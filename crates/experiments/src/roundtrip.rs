@@ -52,7 +52,7 @@ pub fn run(
             journal.describe_subject("kind", json!("device"));
             journal.describe_subject("path", json!(format!("{} paths", trips.len())));
         } else {
-            trip.describe(journal);
+            journal.describe_all(trip.device.describe().subject);
         }
         // Of the one under way those passes that came to their end are kept.
         let is_kept = trip.run(several, journal)?;

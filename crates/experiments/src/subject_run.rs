@@ -179,8 +179,7 @@ impl Descriptions {
     /// Adds the description of the next subject, or replaces what was said of it.
     pub(crate) fn add<T: Subject + ?Sized>(&mut self, subject: &T, journal: &mut dyn Journal) {
         if self.own.get_or_insert_with(|| subject.name().into()) == subject.name() {
-            subject.description().into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));
-            return;
+            return journal.describe_all(subject.description());
         }
         self.beside.insert(subject.name().into(), Value::Object(subject.description()));
         journal.describe_subject("beside", Value::Object(self.beside.clone()));

@@ -10,6 +10,7 @@ use profile::event::Ticks;
 use server::{Row, ServerError, Session};
 
 use crate::refusal::unless_refused;
+use crate::row::{parsed, text};
 use crate::statements::{ACTIVE_TIME, WITH_QUERY_ID};
 
 /// The account at one moment.
@@ -45,11 +46,11 @@ impl ActiveTime {
     /// The account in the rows of an answer; `None` where they have another shape.
     fn of(rows: &[Row]) -> Option<ActiveTime> {
         let first = rows.first()?;
-        let (under_way, started) = (number(first, 3)? * 1e6, text(first, 4)?.to_string());
+        let (under_way, started) = (parsed::<f64>(first, 3)? * 1e6, text(first, 4)?.to_string());
         let mut databases = BTreeMap::new();
         for row in rows {
             let reset = text(row, 2).unwrap_or_default().to_string();
-            databases.insert(text(row, 0)?.parse().ok()?, OfDatabase { micros: number(row, 1)? * 1e3, reset });
+            databases.insert(parsed(row, 0)?, OfDatabase { micros: parsed::<f64>(row, 1)? * 1e3, reset });
         }
         Some(ActiveTime { databases, under_way, started })
     }
@@ -84,19 +85,6 @@ impl ActiveTime {
             self.databases.get(number).is_none_or(|now| now.micros >= before.micros)
         };
         self.started == earlier.started && earlier.databases.iter().all(goes_on)
-    }
-
-    /// That of one database with these active seconds.
-    #[cfg(test)]
-    pub(crate) fn sample(seconds: f64) -> ActiveTime {
-        ActiveTime::sample_since(seconds, "")
-    }
-
-    /// The same of a server that was started then.
-    #[cfg(test)]
-    pub(crate) fn sample_since(seconds: f64, started: &str) -> ActiveTime {
-        let databases = [(5, OfDatabase { micros: seconds * 1e6, reset: String::new() })].into();
-        ActiveTime { databases, under_way: 0.0, started: started.into() }
     }
 
     /// Active time so far, statements under way included, in µs.
@@ -150,17 +138,22 @@ impl ActiveTimeMeter {
     }
 }
 
-fn text(row: &Row, at: usize) -> Option<&str> {
-    row.get(at)?.as_deref()
-}
-
-fn number(row: &Row, at: usize) -> Option<f64> {
-    text(row, at)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl ActiveTime {
+        /// That of one database with these active seconds.
+        pub(crate) fn sample(seconds: f64) -> ActiveTime {
+            ActiveTime::sample_since(seconds, "")
+        }
+
+        /// The same of a server that was started then.
+        pub(crate) fn sample_since(seconds: f64, started: &str) -> ActiveTime {
+            let databases = [(5, OfDatabase { micros: seconds * 1e6, reset: String::new() })].into();
+            ActiveTime { databases, under_way: 0.0, started: started.into() }
+        }
+    }
 
     /// An account of databases, each with its number, its active seconds and when it was begun anew, of a server that
     /// was started at this time.

@@ -7,6 +7,7 @@ use profile::tables::sampled::Counters;
 use server::{Row, ServerError, Session};
 
 use crate::refusal::unless_refused;
+use crate::row::{parsed, text};
 use crate::statements::{COUNTERS_PLACE, Texts, WITH_QUERY_ID, counters, is_own};
 
 /// The extension, and the first version of its script that tells statements within functions apart.
@@ -185,12 +186,9 @@ fn number(version: &str) -> (u32, u32) {
 }
 
 fn counted(row: &Row) -> Option<(Place, (Counters, String))> {
-    let text = |at: usize| row.get(at)?.as_deref();
-    let count = |at: usize| text(at)?.parse::<u64>().ok();
-    let number = |at: usize| text(at)?.parse::<u32>().ok();
-    let place = Place { statement: text(0)?.parse().ok()?, role: number(1)?, database: number(2)? };
-    let counted = Counters { executions: count(3)?, rows: count(4)?, hits: count(5)?, reads: count(6)? };
-    Some((place, (counted, text(7).unwrap_or_default().to_string())))
+    let place = Place { statement: parsed(row, 0)?, role: parsed(row, 1)?, database: parsed(row, 2)? };
+    let (executions, rows, hits, reads) = (parsed(row, 3)?, parsed(row, 4)?, parsed(row, 5)?, parsed(row, 6)?);
+    Some((place, (Counters { executions, rows, hits, reads }, text(row, 7).unwrap_or_default().to_string())))
 }
 
 #[cfg(test)]

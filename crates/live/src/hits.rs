@@ -6,6 +6,7 @@ use server::{ServerError, Session};
 
 use crate::burden::until_asked_again;
 use crate::refusal::unless_refused;
+use crate::row::parsed;
 use crate::statements::HITS;
 
 /// How often it is asked at most: the server itself adds up about once a second.
@@ -34,7 +35,7 @@ impl BufferHits {
     /// Asks for blocks so far; `None` where the server refuses.
     pub(crate) fn ask(session: &mut Session) -> Result<Option<u64>, ServerError> {
         let rows = unless_refused(session.rows(HITS))?.unwrap_or_default();
-        Ok(rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()))
+        Ok(rows.first().and_then(|row| parsed(row, 0)))
     }
 
     /// Takes the answer, for which the server worked so long.

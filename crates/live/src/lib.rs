@@ -18,6 +18,7 @@ mod processors;
 mod question;
 mod recorder;
 mod refusal;
+mod row;
 mod sampler;
 mod sleeps;
 mod sql;

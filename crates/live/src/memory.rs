@@ -28,7 +28,7 @@ use sys::watchpoint;
 use crate::process::postmaster;
 use crate::processors::Processors;
 use crate::sampler::{Look, Sampler, Texts};
-use entry::{Entry, VERSIONS, offset};
+use entry::{VERSIONS, offset};
 use events::Events;
 use image::{Variables, advice};
 use names::Names;
@@ -140,7 +140,7 @@ impl MemorySampler {
         for (at, process) in self.processes.iter().enumerate() {
             let number = process.number;
             let Some(sample) = shown.get(&number).copied() else { continue };
-            let (entry, is_unchanged) = (self.entry(at), self.spans.entry(at) == before.entry(at));
+            let (entry, is_unchanged) = (self.spans.entry(at), self.spans.entry(at) == before.entry(at));
             // One that ended meanwhile has no entry any more.
             if entry.process() != number {
                 continue;
@@ -163,7 +163,7 @@ impl MemorySampler {
         if self.find_processes().and_then(|()| self.read()).is_err() {
             return HashMap::new();
         }
-        self.processes.iter().enumerate().map(|(at, process)| (process.number, self.wait(at))).collect()
+        self.processes.iter().enumerate().map(|(at, process)| (process.number, self.spans.wait(at))).collect()
     }
 
     /// Takes what the server shows of each process, and the names of waits that were the same before and after.
@@ -174,7 +174,7 @@ impl MemorySampler {
         for sample in seen {
             let number = sample.backend.pid;
             if let Some(at) = places.get(&number).copied() {
-                let entry = Entry::new(self.spans.entry(at));
+                let entry = self.spans.entry(at);
                 self.names.learn(entry, &sample.backend);
                 let (known, hidden) = (&mut self.processes[at].backend, self.names.hidden(entry, sample));
                 if entry.is_of(sample) {
@@ -223,14 +223,14 @@ impl MemorySampler {
     pub(crate) fn places(&self) -> Vec<Place> {
         let since_1970 = watchpoint::since_1970();
         let place = |(at, process): (usize, &Process)| {
-            let (entry, backend) = (self.entry(at), process.backend.as_ref()?);
+            let (entry, backend) = (self.spans.entry(at), process.backend.as_ref()?);
             // Its place may be another session's already.
             if (entry.process(), entry.start()) != (backend.pid, backend.start) {
                 return None;
             }
             let at_begin = Change {
                 at: 0,
-                wait: self.wait(at),
+                wait: self.spans.wait(at),
                 state: entry.state(self.major),
                 state_start: entry.state_start(),
                 query_start: entry.statement_start(),
@@ -271,13 +271,13 @@ impl MemorySampler {
         if self.processes[at].number == self.own {
             return None;
         }
-        let entry = Entry::new(self.spans.entry(at));
+        let entry = self.spans.entry(at);
         // It has ended, and its place is empty or another one's.
         if entry.process() != self.processes[at].number {
             self.has_ended = true;
             return None;
         }
-        let shown = (self.wait(at), entry.changes());
+        let shown = (self.spans.wait(at), entry.changes());
         let (query_start, query_id) = (entry.statement_start(), entry.query_id());
         let (state, text) = (entry.state(self.major), entry.text());
         let is_same = |backend: &&Arc<Backend>| (backend.pid, backend.start) == (entry.process(), entry.start());
@@ -364,14 +364,6 @@ impl MemorySampler {
         time
     }
 
-    fn wait(&self, at: usize) -> u32 {
-        self.spans.wait(at)
-    }
-
-    fn entry(&self, at: usize) -> Entry<'_> {
-        Entry::new(self.spans.entry(at))
-    }
-
     /// Reads what all processes show.
     fn read(&mut self) -> io::Result<()> {
         if let Some(mapping) = &self.mapping {
@@ -395,7 +387,7 @@ impl MemorySampler {
     fn is_same(&self, at: usize, before: Option<&Sample>) -> bool {
         let process = &self.processes[at];
         let Some((before, backend)) = before.zip(process.backend.as_ref()) else { return false };
-        let rests = process.resting.is_some_and(|shown| shown == (self.wait(at), self.entry(at).changes()));
+        let rests = process.resting.is_some_and(|shown| shown == (self.spans.wait(at), self.spans.entry(at).changes()));
         rests && Arc::ptr_eq(&before.backend, backend)
     }
 

@@ -9,6 +9,7 @@ use profile::source::sampled::{Backend, CLIENT, LOCK, Sample, State};
 use server::{Address, Limits, ServerError, ServerFacts, Session, Statements};
 
 use crate::processors::Processors;
+use crate::row::{parsed, text};
 use crate::sampler::{Look, Sampler, Texts};
 use crate::statements::{self, BLOCKING};
 
@@ -113,9 +114,8 @@ impl SqlSampler {
     pub fn blocking(&mut self) -> Result<Vec<(u32, Vec<u32>)>, ServerError> {
         let rows = self.session.rows(BLOCKING)?;
         let pair = |row: &server::Row| {
-            let text = |at: usize| row.get(at)?.as_deref();
-            let blockers = text(1)?.split(',').filter_map(|pid| pid.parse().ok()).collect();
-            Some((text(0)?.parse().ok()?, blockers))
+            let blockers = text(row, 1)?.split(',').filter_map(|pid| pid.parse().ok()).collect();
+            Some((parsed(row, 0)?, blockers))
         };
         Ok(rows.iter().filter_map(pair).collect())
     }
@@ -198,9 +198,8 @@ impl Sampler for SqlSampler {
         samples.clear();
         let (mut now, mut worked) = (None, 0);
         for row in &mut rows {
-            let micros = |at: usize| row.get(at)?.as_deref()?.parse::<i64>().ok();
-            now = micros(12).or(now);
-            worked = worked.max(micros(13).unwrap_or(0));
+            now = parsed(row, 12).or(now);
+            worked = worked.max(parsed::<i64>(row, 13).unwrap_or(0));
             samples.extend(self.sample(row));
         }
         self.last = now;

@@ -14,4 +14,5 @@ mod waiting;
 mod window;
 mod windows;
 
+pub(crate) use follower::add_traced;
 pub(crate) use traced_server::{TracedServer, TracingAnswer, TracingQuestion};

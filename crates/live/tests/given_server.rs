@@ -331,7 +331,7 @@ fn a_restart_in_the_middle_costs_its_time_and_nothing_else() {
 fn a_database_that_is_dropped_meanwhile_ends_no_watch_and_takes_no_time_off_that_of_others() {
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE DATABASE passing");
-    let busy = Busy::on(&trial, HEAVY);
+    let busy = Busy::pausing(&trial, HEAVY, PAUSE);
     let mut watch = open(&trial.url()).unwrap();
     watch.run(Duration::from_secs(1), &mut |_| ControlFlow::Continue(()));
     trial.run("DROP DATABASE passing");
@@ -870,7 +870,7 @@ fn what_sessions_do_while_a_watch_opens_is_not_in_the_account_that_its_samples_a
 #[allow(clippy::print_stdout, reason = "a skipped test says why")]
 fn a_server_that_does_not_answer_is_read_on_as_long_as_its_memory_can_be() {
     let Some(trial) = Trial::start(&[]) else { return };
-    let _busy = Busy::on(&trial, HEAVY);
+    let _busy = Busy::pausing(&trial, HEAVY, PAUSE);
     let mut watch = open(&trial.url()).unwrap();
     if !watch.reads_memory() {
         return println!("skipped: the server's memory cannot be read");

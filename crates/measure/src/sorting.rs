@@ -3,7 +3,8 @@
 //! quicker.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::Hash;
 
 /// Sorts by a key; equal items keep their order.
 pub fn by_key<T, K: Ord>(items: &mut [T], mut key: impl FnMut(&T) -> K) {
@@ -28,15 +29,10 @@ pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     set
 }
 
-/// Each of these items once, in their order. Each is held against those before it, which is for short lists.
-pub fn each_once<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut once = Vec::new();
-    for item in items {
-        if !once.contains(&item) {
-            once.push(item);
-        }
-    }
-    once
+/// Each of these items once, in the order of their first appearance.
+pub fn each_once<T: Clone + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
 }
 
 /// A map of these pairs, put in one by one; the last of a key stays.

@@ -40,17 +40,7 @@ pub struct Statistics {
 impl Statistics {
     /// Statistics of one value.
     pub fn single(value: f64) -> Statistics {
-        Statistics {
-            n: 1,
-            min: value,
-            median: value,
-            mean: value,
-            stddev: None,
-            p90: None,
-            p99: None,
-            p999: None,
-            max: value,
-        }
+        Statistics::supported(1, [value; 4], f64::NAN, |_| value)
     }
 
     /// Statistics of `samples`; `None` when there is none or one of them is not a number.
@@ -63,17 +53,9 @@ impl Statistics {
         let n = sorted.len() as u64;
         let mean = sorted.iter().sum::<f64>() / n as f64;
         let squares: f64 = sorted.iter().map(|sample| (sample - mean).powi(2)).sum();
-        Some(Statistics {
-            n,
-            min: sorted[0],
-            median: median_of_sorted(&sorted),
-            mean,
-            stddev: (n > 1).then(|| (squares / (n - 1) as f64).sqrt()),
-            p90: (n >= SAMPLES_FOR_P90).then(|| nearest_rank(&sorted, 0.90)),
-            p99: (n >= SAMPLES_FOR_P99).then(|| nearest_rank(&sorted, 0.99)),
-            p999: (n >= SAMPLES_FOR_P999).then(|| nearest_rank(&sorted, 0.999)),
-            max: sorted[sorted.len() - 1],
-        })
+        let stddev = (squares / (n - 1) as f64).sqrt();
+        let values = [sorted[0], median_of_sorted(&sorted), mean, sorted[sorted.len() - 1]];
+        Some(Statistics::supported(n, values, stddev, |fraction| nearest_rank(&sorted, fraction)))
     }
 
     /// Statistics of a histogram whose values are in a unit `scale` times smaller than the metric's
@@ -90,17 +72,24 @@ impl Statistics {
         let quantile = |fraction: f64| (histogram.value_at_quantile(fraction) as f64).clamp(min, max) / scale;
         let mean = exact.sum / n as f64;
         let variance = (exact.squares - exact.sum * mean) / (n.max(2) - 1) as f64;
-        Some(Statistics {
+        let values = [min / scale, quantile(0.5), mean / scale, max / scale];
+        Some(Statistics::supported(n, values, variance.max(0.0).sqrt() / scale, quantile))
+    }
+
+    /// The statistics of `n` samples that this number supports; a single sample has no standard deviation.
+    fn supported(n: u64, [min, median, mean, max]: [f64; 4], stddev: f64, quantile: impl Fn(f64) -> f64) -> Statistics {
+        let from = |fewest: u64, fraction: f64| (n >= fewest).then(|| quantile(fraction));
+        Statistics {
             n,
-            min: min / scale,
-            median: quantile(0.5),
-            mean: mean / scale,
-            stddev: (n > 1).then(|| variance.max(0.0).sqrt() / scale),
-            p90: (n >= SAMPLES_FOR_P90).then(|| quantile(0.90)),
-            p99: (n >= SAMPLES_FOR_P99).then(|| quantile(0.99)),
-            p999: (n >= SAMPLES_FOR_P999).then(|| quantile(0.999)),
-            max: max / scale,
-        })
+            min,
+            median,
+            mean,
+            stddev: (n > 1).then_some(stddev),
+            p90: from(SAMPLES_FOR_P90, 0.90),
+            p99: from(SAMPLES_FOR_P99, 0.99),
+            p999: from(SAMPLES_FOR_P999, 0.999),
+            max,
+        }
     }
 
     /// Spread of the middle of the samples relative to the median: (p90 - min) / median, or (max - min) / median

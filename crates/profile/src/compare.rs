@@ -3,6 +3,7 @@
 //!
 //! A difference of means is held against the spread of the executions themselves: one that they explain says nothing.
 
+mod account;
 mod change;
 mod executions;
 mod interval;
@@ -25,6 +26,8 @@ use crate::findings;
 use crate::observe::hot_spots::HotSpots;
 use crate::tables::Profile;
 use crate::tables::class_sums::class_sums;
+use crate::tables::sampled::Sampled;
+use account::{OfAccount, leaves_out_accounts};
 use change::{amount, by_difference, change};
 pub use executions::Executions;
 pub use interval::{Cut, Interval};
@@ -57,7 +60,7 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
             side.ingested.fold_literals();
         }
     }
-    leave_out_one_account([&mut before.ingested.profile, &mut after.ingested.profile]);
+    leave_out_accounts([&mut before.ingested.profile, &mut after.ingested.profile]);
     let mut found = ProfileComparison {
         before: describe(&before),
         after: describe(&after),
@@ -77,12 +80,16 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
     found
 }
 
-/// Of two profiles of samples, of which the server's account closes one alone, takes off what that account has more: it
-/// would be a difference of what is known.
-fn leave_out_one_account(profiles: [&mut Profile; 2]) {
-    let is_known = |profile: &Profile| profile.sampled.as_ref().map(|sampled| sampled.db_time_of_server.is_some());
-    match (is_known(profiles[0]), is_known(profiles[1])) {
-        (Some(first), Some(second)) if first != second => {}
+/// Takes off what the accounts of two profiles of samples have more, where a comparison leaves it out.
+fn leave_out_accounts(profiles: [&mut Profile; 2]) {
+    let of_account = |sampled: &Sampled| OfAccount {
+        is_known: sampled.db_time_of_server.is_some(),
+        has_no_sample: sampled.db_time <= Ticks::ZERO && !sampled.is_exact,
+        is_beyond: sampled.missed().is_some_and(|missed| missed > sampled.stated_error()),
+    };
+    let sides = profiles.each_ref().map(|profile| profile.sampled.as_deref().map(of_account));
+    match sides {
+        [Some(first), Some(second)] if leaves_out_accounts([first, second]) => {}
         _ => return,
     }
     for profile in profiles {
@@ -108,7 +115,7 @@ fn describe(side: &Side) -> ProfileSide {
         interval_us: profile.whole.interval.micros(),
         sampled_us: profile.sampled.as_ref().map(|sampled| sampled.time.micros()),
         executions: counts.then_some(executions),
-        rows: counts.then_some(rows),
+        rows: (counts && !side.ingested.unknown.contains(&"rows")).then_some(rows),
     }
 }
 
@@ -200,7 +207,7 @@ fn add_statements(found: &mut ProfileComparison, before: &Side, after: &Side, se
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::sampled::Sampled;
+    use crate::tables::sampled::ActiveSessions;
 
     #[test]
     fn what_the_server_of_one_side_alone_counts_is_no_difference_between_the_two() {
@@ -216,10 +223,37 @@ mod tests {
         };
         let times = |accounts: [Option<i64>; 2]| {
             let [mut first, mut second] = accounts.map(profile);
-            leave_out_one_account([&mut first, &mut second]);
+            leave_out_accounts([&mut first, &mut second]);
             [first, second].map(|one| (one.whole.interval, one.whole.unaccounted_between))
         };
         assert_eq!(times([Some(117), None]), [(seconds(100), Ticks::ZERO); 2]);
         assert_eq!(times([Some(117), Some(100)])[0], (seconds(117), seconds(17)));
+    }
+
+    #[test]
+    fn what_the_accounts_error_explains_or_all_that_one_side_has_is_no_difference() {
+        let seconds = |seconds: i64| Ticks::from_micros(seconds * 1_000_000);
+        let profile = |(samples, account): (i64, i64)| {
+            // The account is late by a second of three sessions: 3 s.
+            let sampled = Sampled {
+                db_time: seconds(samples),
+                db_time_of_server: Some(seconds(account)),
+                active: ActiveSessions { mean: if samples > 0 { 3.0 } else { 0.0 }, ..ActiveSessions::default() },
+                ..Sampled::default()
+            };
+            let missed = sampled.missed().unwrap();
+            let mut profile = Profile { sampled: Some(Box::new(sampled)), ..Profile::default() };
+            profile.whole.interval = seconds(samples) + missed;
+            profile.whole.unaccounted_between = missed;
+            profile
+        };
+        let intervals = |sides: [(i64, i64); 2]| {
+            let [mut first, mut second] = sides.map(profile);
+            leave_out_accounts([&mut first, &mut second]);
+            [first, second].map(|one| one.whole.interval)
+        };
+        assert_eq!(intervals([(15, 15), (15, 17)]), [seconds(15); 2], "2 s are within the error");
+        assert_eq!(intervals([(15, 15), (15, 20)]), [15, 20].map(seconds), "5 s are not");
+        assert_eq!(intervals([(0, 12), (12, 12)]), [0, 12].map(seconds), "nothing was sampled of the first");
     }
 }

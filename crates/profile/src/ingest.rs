@@ -40,6 +40,8 @@ pub struct Ingested {
     pub problems: Vec<Problem>,
     /// What the source has to say about its figures.
     pub findings: Vec<Finding>,
+    /// The metrics that nothing which was read has measured, by their names.
+    pub unknown: &'static [&'static str],
     /// Whether the caller broke it off.
     pub is_broken_off: bool,
     /// Statements that went into others by [`Ingested::fold_literals`]; `None` where there was no reason to.
@@ -97,7 +99,7 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
         Problem::OtherSource { name, .. }
         | Problem::NothingToProfile { name, .. }
         | Problem::OtherServer { name, .. }
-        | Problem::SameTime { name } => {
+        | Problem::SameTime { name, .. } => {
             // A shell that had replaced the pattern would have named the file.
             let is_matched = |argument: &PathBuf| input::is_matched(argument, name);
             let is_all_of_folder = |argument: &PathBuf| {
@@ -127,46 +129,35 @@ pub fn ingest<'p>(
     if keeps_literals {
         source.keep_literals();
     }
-    let mut read = read_all(source, inputs, reading);
+    let (finished, mut read) = read_all(source, inputs, reading);
     read.problems.splice(0..0, problems);
-    let Read { finished, files, begun, problems, is_broken_off } = read;
     let mut profile = collector.finish(finished.accounted);
     let mut findings = finished.findings;
     if let Some(mut ending) = finished.sampled {
         ending.complete(&mut profile);
         findings.extend(profile.sampled.iter().flat_map(|sampled| sampled.findings.iter().cloned()));
     }
-    Ingested { source: row.name, files, begun, problems, findings, is_broken_off, left_out, ..Ingested::of(profile) }
+    Ingested { profile, source: row.name, findings, unknown: finished.unknown, left_out, ..read }
 }
 
-/// What the inputs of a source came to.
-struct Read {
-    finished: Finished,
-    files: Vec<SourceFile>,
-    begun: Vec<String>,
-    problems: Vec<Problem>,
-    is_broken_off: bool,
-}
-
-/// Reads all inputs, one after the other.
-fn read_all(mut source: Box<dyn Source>, inputs: Vec<Input>, mut reading: Reading<'_, '_>) -> Read {
-    let (mut files, mut problems) = (Vec::new(), Vec::new());
-    let mut is_broken_off = false;
+/// Reads all inputs, one after the other. Gives what the source made of them, and which files they are.
+fn read_all(mut source: Box<dyn Source>, inputs: Vec<Input>, mut reading: Reading<'_, '_>) -> (Finished, Ingested) {
+    let mut all = Ingested::default();
     // A follower looks once more after the signal, and what it then reads is whole.
     let was_called_off = unless_called_off().is_err();
     for input in source.in_order(inputs) {
         match source.read(input, &mut reading) {
-            Ok(read) => files.extend(read),
-            Err(problem) => problems.push(problem),
+            Ok(read) => all.files.extend(read),
+            Err(problem) => all.problems.push(problem),
         }
         // A signal can end an input with an error, behind which there is nothing at which the caller could break off.
-        is_broken_off = reading.meter.is_broken_off() || (!was_called_off && unless_called_off().is_err());
-        if is_broken_off {
+        all.is_broken_off = reading.meter.is_broken_off() || (!was_called_off && unless_called_off().is_err());
+        if all.is_broken_off {
             break;
         }
     }
     let (mut listeners, begun) = reading.into_parts();
-    Read { finished: source.finish(&mut listeners), files, begun, problems, is_broken_off }
+    (source.finish(&mut listeners), Ingested { begun, ..all })
 }
 
 /// The source of a profile with its inputs.
@@ -236,7 +227,7 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let other = |one: &Recognised| {
         let (name, own) = (one.input.given.name(), one.place.filter(|own| *own < LAST));
         match own.filter(|_| one.is_known_to_be_without()) {
-            Some(own) => Problem::NothingToProfile { name, noun: SOURCES[own].noun, lacks: SOURCES[own].lacks },
+            Some(own) => Problem::NothingToProfile { name, noun: SOURCES[own].kind.noun, lacks: SOURCES[own].lacks },
             None => Problem::OtherSource { name, plural: row.kind.plural },
         }
     };
@@ -314,9 +305,10 @@ mod tests {
         let (mut collector, mut more) = (Collector::new(THINK_TIME), Instruments::default());
         let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
         let input = Input { given: Given::File("postgres://server".into()), bytes: None, head_hash: None };
-        let read = read_all(Box::new(Sampler), vec![input], Reading::new((&mut collector, &mut more), progress));
+        let reading = Reading::new((&mut collector, &mut more), progress);
+        let (finished, read) = read_all(Box::new(Sampler), vec![input], reading);
         assert_eq!((read.files.len(), read.begun.len(), read.is_broken_off), (1, 1, false));
-        let profile = collector.finish(read.finished.accounted);
+        let profile = collector.finish(finished.accounted);
         let whole = &profile.whole;
         assert_eq!(whole.interval, whole.waits + whole.unaccounted_within + whole.unaccounted_between);
         let think_time: Ticks = whole.think_time.values().map(|one| one.total).sum();
@@ -353,11 +345,11 @@ mod tests {
     fn no_source_lacks_what_names_it_in_sentences_and_on_pages() {
         assert_eq!(SOURCES.len(), KINDS.len(), "a kind for each source");
         for (place, row) in SOURCES.iter().enumerate() {
-            assert!(KINDS.contains(&row.kind), "{}: its files in an archive would be those of no source", row.noun);
+            let noun = row.kind.noun;
+            assert!(KINDS.contains(&row.kind), "{noun}: its files in an archive would be those of no source");
             let is_alike = |other: &SourceRow| other.kind == row.kind || other.name == row.name;
-            assert!(!SOURCES[..place].iter().any(is_alike), "{}", row.noun);
-            assert_eq!(row.noun, row.kind.noun);
-            assert_eq!(words_of(row.name).name, row.name, "{}: a page has only words for any source", row.noun);
+            assert!(!SOURCES[..place].iter().any(is_alike), "{noun}");
+            assert_eq!(words_of(row.name).name, row.name, "{noun}: a page has only words for any source");
         }
     }
 
@@ -369,12 +361,12 @@ mod tests {
         let alone = choose(input::expand(&[folder.path().into()]));
         let both = choose(input::expand(&[folder.path().join("missing.log"), folder.path().into()]));
         assert_eq!((alone.inputs.len(), both.inputs.len()), (1, 2));
-        assert_eq!(both.row.noun, alone.row.noun);
+        assert_eq!(both.row.kind.noun, alone.row.kind.noun);
         assert!(both.problems.is_empty(), "{:?}", both.problems);
         // A trace that is there is what was meant.
         std::fs::write(folder.path().join("a.trc"), "EXEC #1:c=1,e=2,dep=0,tim=3\n").unwrap();
         let traces = choose(input::expand(&[folder.path().join("missing.trc"), folder.path().into()]));
-        assert_eq!((traces.row.noun, traces.inputs.len(), traces.problems.len()), ("a trace", 2, 1));
+        assert_eq!((traces.row.kind.noun, traces.inputs.len(), traces.problems.len()), ("a trace", 2, 1));
     }
 
     #[test]
@@ -385,10 +377,10 @@ mod tests {
         std::fs::write(&paths[0], entry.repeat(9)).unwrap();
         std::fs::write(&paths[1], "").unwrap();
         let both = choose(input::expand(&paths));
-        assert_eq!((both.row.noun, both.inputs.len()), ("a server log", 2));
+        assert_eq!((both.row.kind.noun, both.inputs.len()), ("a server log", 2));
         assert!(both.problems.is_empty(), "{:?}", both.problems);
         let alone = choose(input::expand(&paths[1..]));
-        assert_eq!((alone.row.noun, alone.inputs.len()), ("a trace", 1), "which says that it is empty");
+        assert_eq!((alone.row.kind.noun, alone.inputs.len()), ("a trace", 1), "which says that it is empty");
     }
 
     #[test]
@@ -521,7 +513,7 @@ mod tests {
         written(folder.path(), [("a.trc", "QUERY BLOCK SIGNATURE\n"), ("pg.log", PLAN)]);
         assert_eq!(shown(&of_arguments(&[folder.path().into()])), (LOG_SOURCE, vec![1]));
         written(folder.path(), [("pg.log", WITHOUT_PLANS)]);
-        assert_eq!(choose(input::expand(&[folder.path().into()])).row.noun, "a trace");
+        assert_eq!(choose(input::expand(&[folder.path().into()])).row.kind.noun, "a trace");
         written(folder.path(), [("a.trc", &*(call("1000") + "\n")), ("pg.log", PLAN)]);
         assert_eq!(shown(&of_arguments(&[folder.path().into()])), (None, vec![1]));
     }

@@ -2,7 +2,7 @@
 
 use measure::quantity::grouped;
 use measure::schema::profile::findings as row;
-use measure::{Case, Finding, Parameters};
+use measure::{Case, Finding, Metric, Parameters};
 
 use crate::document::{self, Selection};
 use crate::findings;
@@ -29,6 +29,8 @@ pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &S
     }
     let profile = &ingested.profile;
     let mut cases = document::cases(profile, selection);
+    let is_known = |metric: &Metric| !ingested.unknown.contains(&metric.name.as_str());
+    cases.iter_mut().for_each(|case| case.metrics.retain(is_known));
     cases.extend(of_instruments);
     cases.extend(document::files::unread(ingested));
     if let Some(sampled) = &profile.sampled {

@@ -8,6 +8,7 @@ pub mod active_over_time;
 pub mod activity;
 pub mod class_sums;
 pub mod folding;
+pub(crate) mod growing;
 pub mod histogram;
 pub mod read_tiers;
 pub(crate) mod renamed;

@@ -109,7 +109,7 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failu
             }
             (row.run)(matches, context)
         }
-        None => Err(Failure::new(Exit::WrongCommandLine, "no command is given: see `readpath --help`.")),
+        None => Err(Failure::wrong("no command is given: see `readpath --help`.")),
     }
 }
 

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use measure::store::{StoreError, Unreadable};
+use server::ServerError;
 use sys::memory::end_at_once;
 
 /// The ways in which a command ends.
@@ -94,6 +95,16 @@ impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Display) -> Failure {
         Failure { exit, message: ended(message.to_string()) }
     }
+
+    /// What failed or was refused.
+    pub(crate) fn failed(message: impl Display) -> Failure {
+        Failure::new(Exit::Failed, message)
+    }
+
+    /// A command line that is wrong.
+    pub(crate) fn wrong(message: impl Display) -> Failure {
+        Failure::new(Exit::WrongCommandLine, message)
+    }
 }
 
 /// A sentence with its full stop. One of another crate lacks it, because it may stand within a longer one. Several
@@ -114,6 +125,12 @@ impl From<StoreError> for Failure {
             _ => Exit::NotKept,
         };
         Failure::new(exit, error)
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Failure {
+        Failure::failed(error.without_options())
     }
 }
 

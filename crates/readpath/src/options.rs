@@ -112,7 +112,7 @@ impl Context {
     /// The store for reading. The usual one may not be there yet; one that is named has to be.
     pub(crate) fn store_to_read(&self) -> Result<Store, Failure> {
         if self.globals.no_store {
-            return Err(Failure::new(Exit::WrongCommandLine, "this command reads kept runs: leave out --no-store."));
+            return Err(Failure::wrong("this command reads kept runs: leave out --no-store."));
         }
         let nowhere = "it is not known where runs are kept, because neither XDG_DATA_HOME nor HOME is set. Set one of \
                        them, or name the directory with --store DIR.";
@@ -135,7 +135,7 @@ impl Context {
     /// the damaged runs that `last` does not count.
     pub(crate) fn load(&self, reference: &str, passed: &mut Vec<Unreadable>) -> Result<Run, Failure> {
         let path = Path::new(reference);
-        let of_file = || read_run(path).map_err(|error| Failure::new(Exit::Failed, error));
+        let of_file = || read_run(path).map_err(Failure::failed);
         if is_path(reference) {
             return of_file();
         }
@@ -148,12 +148,11 @@ impl Context {
                     "there is no file {reference}. A kept run is named by its identifier, as `readpath runs` shows it, \
                      by `last`, or by `last~1` for the one before."
                 );
-                Err(Failure::new(Exit::WrongCommandLine, sentence))
+                Err(Failure::wrong(sentence))
             }
             // Nor has it a letter beyond f.
             Err(failure) if failure.exit == Exit::WrongCommandLine && is_word(reference) && !path.exists() => {
-                let sentence = format!("{} There is no file {reference} either.", failure.message);
-                Err(Failure::new(Exit::WrongCommandLine, sentence))
+                Err(Failure::wrong(format!("{} There is no file {reference} either.", failure.message)))
             }
             kept => kept,
         }
@@ -173,7 +172,7 @@ fn is_word(reference: &str) -> bool {
 
 /// The arguments of a command in their type.
 pub(crate) fn arguments<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
-    A::from_arg_matches(matches).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+    A::from_arg_matches(matches).map_err(Failure::wrong)
 }
 
 /// A seed that no earlier run had, short enough to type again. Blocks that an earlier run read may still be in some

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use report::{Media, Shown, Style};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::options::Context;
 use crate::secrets::without_secrets;
 use crate::settings::width_of_messages;
@@ -163,7 +163,7 @@ pub(crate) fn announce(text: &str) {
 
 /// A result that did not reach its reader.
 pub(crate) fn not_printed(error: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Failed, format!("the result could not be written to standard output: {error}"))
+    Failure::failed(format!("the result could not be written to standard output: {error}"))
 }
 
 #[cfg(test)]

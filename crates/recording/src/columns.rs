@@ -5,43 +5,6 @@
 
 use crate::segment::{ReadSums, Segment};
 
-/// A row as the columns see it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Line<'a> {
-    pub(crate) record: &'a str,
-    pub(crate) at: i64,
-    pub(crate) seconds: Option<i64>,
-    pub(crate) looks: Option<i64>,
-    pub(crate) time: Option<i64>,
-    pub(crate) queued: Option<i64>,
-    pub(crate) state: &'a str,
-    pub(crate) event: &'a str,
-    pub(crate) statement: &'a str,
-    pub(crate) text: &'a str,
-    pub(crate) pid: Option<i64>,
-    pub(crate) started: Option<i64>,
-    pub(crate) process: &'a str,
-    pub(crate) user: &'a str,
-    pub(crate) database: &'a str,
-    pub(crate) application: &'a str,
-    pub(crate) blocker: Option<i64>,
-    pub(crate) executions: Option<i64>,
-    pub(crate) rows: Option<i64>,
-    pub(crate) hits: Option<i64>,
-    pub(crate) reads: Option<i64>,
-    pub(crate) relation: &'a str,
-    pub(crate) tier: &'a str,
-    pub(crate) calls: Option<i64>,
-    pub(crate) blocks: Option<i64>,
-    pub(crate) bytes: Option<i64>,
-    pub(crate) read_time: Option<i64>,
-    pub(crate) queue: Option<i64>,
-    pub(crate) service: Option<i64>,
-    pub(crate) estimated: Option<i64>,
-    pub(crate) lost_records: Option<i64>,
-    pub(crate) sketch: &'a str,
-}
-
 /// How a column is got from a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Get {
@@ -72,41 +35,82 @@ impl Column {
     }
 }
 
-/// The columns in their order.
-pub const COLUMNS: [Column; 32] = [
-    Column { name: "record", get: Get::Text(|line| line.record) },
-    Column { name: "moment", get: Get::Moment(|line| line.at) },
-    Column { name: "seconds", get: Get::Number(|line| line.seconds) },
-    Column { name: "looks", get: Get::Number(|line| line.looks) },
-    Column { name: "time_ns", get: Get::Number(|line| line.time) },
-    Column { name: "queued_ns", get: Get::Number(|line| line.queued) },
-    Column { name: "state", get: Get::Text(|line| line.state) },
-    Column { name: "event", get: Get::Text(|line| line.event) },
-    Column { name: "statement_id", get: Get::Text(|line| line.statement) },
-    Column { name: "text", get: Get::Text(|line| line.text) },
-    Column { name: "pid", get: Get::Number(|line| line.pid) },
-    Column { name: "started", get: Get::OptionalMoment(|line| line.started) },
-    Column { name: "process", get: Get::Text(|line| line.process) },
-    Column { name: "user", get: Get::Text(|line| line.user) },
-    Column { name: "database", get: Get::Text(|line| line.database) },
-    Column { name: "application", get: Get::Text(|line| line.application) },
-    Column { name: "blocker", get: Get::Number(|line| line.blocker) },
-    Column { name: "executions", get: Get::Number(|line| line.executions) },
-    Column { name: "rows", get: Get::Number(|line| line.rows) },
-    Column { name: "hits", get: Get::Number(|line| line.hits) },
-    Column { name: "reads", get: Get::Number(|line| line.reads) },
-    Column { name: "relation", get: Get::Text(|line| line.relation) },
-    Column { name: "tier", get: Get::Text(|line| line.tier) },
-    Column { name: "calls", get: Get::Number(|line| line.calls) },
-    Column { name: "blocks", get: Get::Number(|line| line.blocks) },
-    Column { name: "bytes", get: Get::Number(|line| line.bytes) },
-    Column { name: "read_time_ns", get: Get::Number(|line| line.read_time) },
-    Column { name: "queue_ns", get: Get::Number(|line| line.queue) },
-    Column { name: "service_ns", get: Get::Number(|line| line.service) },
-    Column { name: "estimated", get: Get::Number(|line| line.estimated) },
-    Column { name: "lost_records", get: Get::Number(|line| line.lost_records) },
-    Column { name: "sketch", get: Get::Text(|line| line.sketch) },
-];
+/// A value of a column of a file: a number, or else a text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cell<'a> {
+    pub(crate) number: Option<i64>,
+    pub(crate) text: &'a str,
+}
+
+/// What a row has of a cell, by how its column is got.
+macro_rules! value {
+    ($cell:expr, Text) => {
+        $cell.text
+    };
+    ($cell:expr, Moment) => {
+        $cell.number.unwrap_or_default()
+    };
+    ($cell:expr, $number:ident) => {
+        $cell.number
+    };
+}
+
+/// Declares the columns in their order: the field of a row, the column's name, and how it is got.
+macro_rules! columns {
+    ($line:ident<$life:lifetime>: $($field:ident: $value:ty = $name:literal, $get:ident;)*) => {
+        /// A row as the columns see it.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub(crate) struct $line<$life> {
+            $(pub(crate) $field: $value,)*
+        }
+
+        impl<$life> $line<$life> {
+            /// A row from its values in the order of the columns.
+            pub(crate) fn of(mut next: impl FnMut() -> Cell<$life>) -> $line<$life> {
+                $line { $($field: value!(next(), $get),)* }
+            }
+        }
+
+        /// The columns in their order.
+        pub const COLUMNS: [Column; [$($name),*].len()] =
+            [$(Column { name: $name, get: Get::$get(|line| line.$field) }),*];
+    };
+}
+
+columns! { Line<'a>:
+    record: &'a str = "record", Text;
+    at: i64 = "moment", Moment;
+    seconds: Option<i64> = "seconds", Number;
+    looks: Option<i64> = "looks", Number;
+    time: Option<i64> = "time_ns", Number;
+    queued: Option<i64> = "queued_ns", Number;
+    state: &'a str = "state", Text;
+    event: &'a str = "event", Text;
+    statement: &'a str = "statement_id", Text;
+    text: &'a str = "text", Text;
+    pid: Option<i64> = "pid", Number;
+    started: Option<i64> = "started", OptionalMoment;
+    process: &'a str = "process", Text;
+    user: &'a str = "user", Text;
+    database: &'a str = "database", Text;
+    application: &'a str = "application", Text;
+    blocker: Option<i64> = "blocker", Number;
+    executions: Option<i64> = "executions", Number;
+    rows: Option<i64> = "rows", Number;
+    hits: Option<i64> = "hits", Number;
+    reads: Option<i64> = "reads", Number;
+    relation: &'a str = "relation", Text;
+    tier: &'a str = "tier", Text;
+    calls: Option<i64> = "calls", Number;
+    blocks: Option<i64> = "blocks", Number;
+    bytes: Option<i64> = "bytes", Number;
+    read_time: Option<i64> = "read_time_ns", Number;
+    queue: Option<i64> = "queue_ns", Number;
+    service: Option<i64> = "service_ns", Number;
+    estimated: Option<i64> = "estimated", Number;
+    lost_records: Option<i64> = "lost_records", Number;
+    sketch: &'a str = "sketch", Text;
+}
 
 /// How many of them segments had before reads were recorded: the first ones.
 pub(crate) const COLUMNS_WITHOUT_READS: usize = 21;

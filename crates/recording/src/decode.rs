@@ -17,8 +17,8 @@ use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::columns::{
-    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Column, Get, HIDDEN, LOOKS, LOST, Line, OWN, OWN_SESSION,
-    READ, RECORDER, REQUEST, SAMPLE, STATEMENT, TRACING,
+    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Cell, Column, Get, HIDDEN, LOOKS, LOST, Line, OWN,
+    OWN_SESSION, READ, RECORDER, REQUEST, SAMPLE, STATEMENT, TRACING,
 };
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
 use crate::named_columns::{self, END_MAX, end_of};
@@ -192,6 +192,15 @@ enum Values {
     Texts(Vec<u32>, Vec<Arc<str>>),
 }
 
+impl Values {
+    fn cell(&self, row: usize) -> Cell<'_> {
+        match self {
+            Values::Numbers(values) => Cell { number: values[row], ..Cell::default() },
+            Values::Texts(places, texts) => Cell { text: &texts[places[row] as usize], ..Cell::default() },
+        }
+    }
+}
+
 /// The columns of a file, still encoded. Their types are those of `COLUMNS`. Each is read by a reader of its own type:
 /// the library's readers of whole row groups come with the decoders of all types of Parquet.
 struct ColumnChunks<'a> {
@@ -279,58 +288,9 @@ impl Reader {
         Ok(Reader { columns, rows })
     }
 
-    fn number(&self, column: usize, row: usize) -> Option<i64> {
-        match &self.columns[column] {
-            Values::Numbers(values) => values[row],
-            Values::Texts(..) => None,
-        }
-    }
-
-    fn text(&self, column: usize, row: usize) -> &Arc<str> {
-        match &self.columns[column] {
-            Values::Texts(places, texts) => &texts[places[row] as usize],
-            Values::Numbers(_) => unreachable!("the column was read as a text"),
-        }
-    }
-
-    /// A row, by the order of the columns.
     fn line(&self, row: usize) -> Line<'_> {
-        let number = |column| self.number(column, row);
-        let text = |column| &**self.text(column, row);
-        Line {
-            record: text(0),
-            at: number(1).unwrap_or_default(),
-            seconds: number(2),
-            looks: number(3),
-            time: number(4),
-            queued: number(5),
-            state: text(6),
-            event: text(7),
-            statement: text(8),
-            text: text(9),
-            pid: number(10),
-            started: number(11),
-            process: text(12),
-            user: text(13),
-            database: text(14),
-            application: text(15),
-            blocker: number(16),
-            executions: number(17),
-            rows: number(18),
-            hits: number(19),
-            reads: number(20),
-            relation: text(21),
-            tier: text(22),
-            calls: number(23),
-            blocks: number(24),
-            bytes: number(25),
-            read_time: number(26),
-            queue: number(27),
-            service: number(28),
-            estimated: number(29),
-            lost_records: number(30),
-            sketch: text(31),
-        }
+        let mut columns = self.columns.iter();
+        Line::of(|| columns.next().map(|values| values.cell(row)).unwrap_or_default())
     }
 
     fn segment(&self, head: Head) -> Result<Segment, Damage> {
@@ -392,7 +352,7 @@ struct Build {
     time: i64,
     seconds: i64,
     amount: i64,
-    counted: i64,
+    counted: u64,
 }
 
 impl Build {
@@ -533,17 +493,11 @@ impl Build {
 
     /// What the server counted of a statement.
     fn counted(&mut self, line: &Line<'_>) -> Option<Counted> {
-        let amount = |value: Option<i64>| up_to(COUNTED_MAX, value);
+        let amount = |value: Option<i64>| up_to(COUNTED_MAX, value).map(i64::cast_unsigned);
         let (executions, rows) = (amount(line.executions)?, amount(line.rows)?);
         let (hits, reads) = (amount(line.hits)?, amount(line.reads)?);
         self.counted += executions + rows + hits + reads;
-        let counted = Counted {
-            executions: executions.cast_unsigned(),
-            rows: rows.cast_unsigned(),
-            hits: hits.cast_unsigned(),
-            reads: reads.cast_unsigned(),
-        };
-        (self.counted <= COUNTED_MAX).then_some(counted)
+        (self.counted <= COUNTED_MAX.cast_unsigned()).then_some(Counted { executions, rows, hits, reads })
     }
 
     fn statement(&mut self, line: &Line<'_>) -> Option<()> {

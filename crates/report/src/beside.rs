@@ -16,7 +16,7 @@ use crate::body::{self, RANGE, UNSAID, place};
 use crate::compare_calibrations::is_ranked;
 use crate::differences::{case_text, compared, ranked, shown_metrics, varying_names};
 use crate::page::parameters::{constant, described};
-use crate::page::wording::{joined, once};
+use crate::page::wording::joined;
 use crate::page::{Align, Axis, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
 
 /// Most runs whose marks have a colour each; more become lines over the runs.
@@ -51,7 +51,7 @@ pub(crate) fn pages(runs: &[Run], profiles: Option<CompareProfiles<'_>>) -> Vec<
         sorting::by(&mut several, |one, other| one.started.cmp(&other.started));
         (several.len() > 1).then(|| page(of_page.0, &several, profiles))
     };
-    once(runs.iter().map(kind)).into_iter().filter_map(of).collect()
+    sorting::each_once(runs.iter().map(kind)).into_iter().filter_map(of).collect()
 }
 
 /// What runs have in common that are shown side by side: the experiment, and of profiles the source. A trace, a log and
@@ -69,8 +69,7 @@ pub(crate) fn list(runs: &[Run]) -> Table {
         .column("machine", Align::Left, |run| body::machine(run).unwrap_or_default())
         .column("started (UTC)", Align::Word, |run| minute(&run.started))
         .column("run", Align::Word, |run| run.id.clone())
-        .column("readpath", Align::Left, |run| run.build.as_ref().map_or(String::new(), Build::to_string))
-        .optional()
+        .optional("readpath", Align::Left, |run| run.build.as_ref().map_or(String::new(), Build::to_string))
         .done()
 }
 
@@ -189,7 +188,7 @@ pub(crate) fn charts_of(runs: &[&Run], keys: &[Key]) -> Vec<Chart> {
     let charts: Vec<Vec<Chart>> = runs.iter().map(|run| charts(run)).collect();
     // By their titles: charts of one name, such as those of the event with most time, can be of another event in each
     // run.
-    let titles = once(charts.iter().flatten().map(|chart| chart.title.as_str()));
+    let titles = sorting::each_once(charts.iter().flatten().map(|chart| chart.title.as_str()));
     let one = |title: &str| {
         let of = |own: &Vec<Chart>| own.iter().find(|chart| chart.title == title).cloned();
         let found: Vec<(usize, Chart)> =
@@ -350,7 +349,7 @@ fn rows(found: &[(usize, Chart)]) -> Vec<Row> {
         }
     }
     // Without groups that begin anew for every row of a later run.
-    let groups = once(all.iter().map(|row| row.group.clone()));
+    let groups = sorting::each_once(all.iter().map(|row| row.group.clone()));
     sorting::by_key(&mut all, |row| groups.iter().position(|group| *group == row.group));
     all
 }
@@ -442,6 +441,6 @@ fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
         if differing.len() > shown.len() { format!("; the {} that differ most", shown.len()) } else { String::new() }
     );
     let names = varying_names(&comparison);
-    let table = Table::over(shown).column("case", Align::Left, |(case, _)| case_text(case, &names)).optional();
+    let table = Table::over(shown).optional("case", Align::Left, |(case, _)| case_text(case, &names));
     Section::Table(compared(table, ["value", &first.sign, &second.sign]).titled(title).done())
 }

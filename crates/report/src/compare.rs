@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, Verdict, needed};
 use measure::quantity::THIN_SPACE;
 use measure::schema::{self, Spec, disk, ladder, reads};
-use measure::{Finding, Parameters, Run};
+use measure::{Finding, Parameters, Run, sorting};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::differences::{
 };
 use crate::page::number::ratio_to;
 use crate::page::parameters::{phrase, phrase_in_full, shown, with_unit};
-use crate::page::wording::{joined, once};
+use crate::page::wording::joined;
 use crate::page::{Align, Cell, Key, Page, Section, Table};
 use crate::{beside, compare_calibrations};
 
@@ -355,7 +355,7 @@ fn meanings<'a>(experiment: &str, metrics: impl Iterator<Item = &'a MetricCompar
         };
         Some(format!("{}: {}", metric.name, fixed.or_else(of_family)?.replace('`', "")))
     };
-    Section::list("What the metrics are:", once(metrics.filter_map(item)))
+    Section::list("What the metrics are:", sorting::each_once(metrics.filter_map(item)))
 }
 
 /// What may be said, with the numbers of the warnings that concern it.

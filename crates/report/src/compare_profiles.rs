@@ -124,7 +124,8 @@ fn answers(comparison: &ProfileComparison) -> Vec<String> {
     let response = &comparison.response_time;
     let compared = |change: &TimeChange| compared(change, comparison.lacks_spread);
     let each = if is_rate(comparison) { ", for each second" } else { "" };
-    let mut sentences = vec![format!("Response time{each}: {}.", compared(response))];
+    let mut sentences: Vec<String> = without_samples(comparison).collect();
+    sentences.push(format!("Response time{each}: {}.", compared(response)));
     // What executions differ by among themselves, and what is next to nothing of the whole, is no answer.
     let least = least(comparison);
     let matters = |one: &&TimeChange| one.spread != Spread::Within && one.change_us().abs() > least;
@@ -139,6 +140,14 @@ fn answers(comparison: &ProfileComparison) -> Vec<String> {
         sentences.push(format!("{} {verb} a different plan.", counted(changed, "statement", "statements")));
     }
     sentences
+}
+
+/// The sides of samples that have none of the response time, in sentences: a change says little then.
+fn without_samples(comparison: &ProfileComparison) -> impl Iterator<Item = String> {
+    let response = &comparison.response_time;
+    let sides = [("first", &comparison.before, &response.before), ("second", &comparison.after, &response.after)];
+    let lack = sides.into_iter().filter(|(_, side, amount)| side.sampled_us.is_some() && amount.total_us <= 0.0);
+    lack.map(|(name, ..)| format!("Nothing was sampled of the {name} that counts as response time."))
 }
 
 /// `3.40 s first, 2.10 s second (0.62 ×); an execution 162 ms and 100 ms, within the executions' own spread`.
@@ -297,9 +306,8 @@ fn tables(lines: &[Line], what: &str, title: &str) -> Vec<Section> {
             let value = ratio_of(&line.change.before, &line.change.after);
             value.map(|value| Cell::number(ratio(value), value, Unit::Ratio))
         })
-        .each(has_text.then_some(()), |table, ()| {
-            table.column("text", Align::Left, |line| one_line(line.change.text.as_deref().unwrap_or_default()))
-        })
+        .column("text", Align::Left, |line| one_line(line.change.text.as_deref().unwrap_or_default()))
+        .only_where(has_text)
         .groups(|line| line.group.into())
         .rules(|line| line.is_sum);
     [totals.done()].into_iter().chain(divided(lines, what, title)).map(Section::Table).collect()
@@ -324,9 +332,8 @@ fn divided(lines: &[Line], what: &str, title: &str) -> Option<Table> {
         .each(columns(has_executions, OF_EXECUTIONS), |table, (heading, of)| {
             table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
         })
-        .each(has_spread.then_some(()), |table, ()| {
-            table.column(SPREAD, Align::Left, |line| spread(line.change.spread))
-        })
+        .column(SPREAD, Align::Left, |line| spread(line.change.spread))
+        .only_where(has_spread)
         .each(columns(has_rows, OF_ROWS), |table, (heading, of)| {
             table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
         })
@@ -373,20 +380,17 @@ fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section
     let verb = if more == 1 { "is" } else { "are" };
     let note = if more > 0 { format!("{more} more, with less time, {verb} in --format json.") } else { String::new() };
     let total = if shown.iter().any(|one| one.amount.second_us.is_some()) { "total /s" } else { "total" };
-    let has = |is_there: fn(&Amount) -> bool| shown.iter().any(|one| is_there(&one.amount)).then_some(());
+    let has = |is_there: fn(&Amount) -> bool| shown.iter().any(|one| is_there(&one.amount));
     let table = Table::over(&shown)
         .titled(title)
         .column("statement", Align::Left, |one| one.id.clone())
         .column(total, Align::Decimal, |one| cell(one.amount.compared_us()))
-        .each(has(|amount| amount.count.is_some()), |table, ()| {
-            table.column("executions", Align::Right, |one| one.amount.count.map(|count| Cell::count(count as f64)))
-        })
-        .each(has(|amount| amount.execution_us.is_some()), |table, ()| {
-            table.column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
-        })
-        .each(has(|amount| amount.row_us.is_some()), |table, ()| {
-            table.column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
-        })
+        .column("executions", Align::Right, |one| one.amount.count.map(|count| Cell::count(count as f64)))
+        .only_where(has(|amount| amount.count.is_some()))
+        .column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
+        .only_where(has(|amount| amount.execution_us.is_some()))
+        .column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
+        .only_where(has(|amount| amount.row_us.is_some()))
         .column("text", Align::Left, |one| one_line(one.text.as_deref().unwrap_or_default()))
         .noted(note);
     table.unless_empty().map(Section::Table)

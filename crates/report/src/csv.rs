@@ -6,11 +6,10 @@ use measure::case::plain;
 use measure::compare::{Amount, CaseComparison, Change, Comparison, MetricComparison, ProfileComparison, TimeChange};
 use measure::schema::disk;
 use measure::store::Listing;
-use measure::{Case, Metric, Parameters, Run};
+use measure::{Case, Metric, Parameters, Run, sorting};
 use serde_json::Value;
 
 use crate::page::parameters::parameter_names;
-use crate::page::wording::once;
 use crate::renderer::{Media, Renderer, Shown};
 use crate::runs::subject;
 use crate::style::Style;
@@ -95,7 +94,7 @@ fn best_depth_apart(comparison: &Comparison) -> Option<&CaseComparison> {
 /// The names of what differs between two runs, or between a case of one and that of the other, once each.
 fn changed_names<'a>(comparison: &'a Comparison, cases: &[&'a CaseComparison]) -> Vec<&'a str> {
     let outcomes = cases.iter().flat_map(|case| &case.outcomes);
-    once(comparison.changes.iter().chain(outcomes).map(|change| change.parameter.as_str()))
+    sorting::each_once(comparison.changes.iter().chain(outcomes).map(|change| change.parameter.as_str()))
 }
 
 /// How a parameter of a case differs between the runs, where it does.

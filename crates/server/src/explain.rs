@@ -12,10 +12,6 @@ use crate::error::ServerError;
 pub struct Plan {
     /// The topmost step, whose counts are those of the whole.
     pub top: Node,
-    /// Milliseconds of planning; `None` without ANALYZE or SUMMARY.
-    pub planning_ms: Option<f64>,
-    /// Blocks that planning asked for.
-    pub planning: Option<Buffers>,
     /// Milliseconds of execution, without planning and without sending rows; `None` without ANALYZE.
     pub execution_ms: Option<f64>,
     /// Whether the plan is expensive enough to be compiled.
@@ -47,8 +43,6 @@ pub struct Node {
     pub rows: Option<f64>,
     /// How often it ran; `None` without ANALYZE.
     pub loops: Option<f64>,
-    /// Milliseconds of one loop on average; `None` without the clock at every step.
-    pub total_ms: Option<f64>,
     /// Blocks; `None` without BUFFERS.
     pub buffers: Option<Buffers>,
     /// Milliseconds of waiting for reads of tables and indexes; `None` where the server does not time them.
@@ -76,10 +70,6 @@ pub struct Buffers {
     pub hits: u64,
     /// Asked of the operating system, which may have had them in its page cache.
     pub reads: u64,
-    /// Changed: a read does this where it records that a row is visible.
-    pub dirtied: u64,
-    /// Written out to make room.
-    pub written: u64,
 }
 
 impl Buffers {
@@ -170,8 +160,6 @@ pub fn parse(text: &str) -> Result<Plan, ServerError> {
     let plan = statement.get("Plan").ok_or_else(|| ServerError::Plan("it has no `Plan`".into()))?;
     Ok(Plan {
         top: node(plan)?,
-        planning_ms: quantity(statement, "Planning Time"),
-        planning: statement.get("Planning").and_then(buffers),
         execution_ms: quantity(statement, "Execution Time"),
         is_compiled: statement.get("JIT").is_some(),
     })
@@ -204,7 +192,6 @@ fn node(value: &Value) -> Result<Node, ServerError> {
         planned_rows: quantity(value, "Plan Rows"),
         rows: quantity(value, "Actual Rows"),
         loops: quantity(value, "Actual Loops"),
-        total_ms: quantity(value, "Actual Total Time"),
         buffers: buffers(value),
         // Version 17 renamed it from the second name to the first.
         read_ms: quantity(value, "Shared I/O Read Time").or_else(|| quantity(value, "I/O Read Time")),
@@ -216,12 +203,7 @@ fn node(value: &Value) -> Result<Node, ServerError> {
 }
 
 fn buffers(value: &Value) -> Option<Buffers> {
-    Some(Buffers {
-        hits: count(value, "Shared Hit Blocks")?,
-        reads: count(value, "Shared Read Blocks")?,
-        dirtied: count(value, "Shared Dirtied Blocks").unwrap_or(0),
-        written: count(value, "Shared Written Blocks").unwrap_or(0),
-    })
+    Some(Buffers { hits: count(value, "Shared Hit Blocks")?, reads: count(value, "Shared Read Blocks")? })
 }
 
 fn count(value: &Value, key: &str) -> Option<u64> {
@@ -251,7 +233,6 @@ mod tests {
     fn blocks_are_those_of_execution_and_not_of_planning() {
         let plan = parse(PLAN).unwrap();
         assert_eq!(plan.buffers().unwrap().gets(), 122);
-        assert_eq!(plan.planning.map(Buffers::gets), Some(3));
         assert_eq!((plan.execution_ms, plan.top.read_ms), (Some(1.5), Some(0.5)));
         assert_eq!(plan.top.kinds(), ["Aggregate", "Seq Scan"]);
         assert_eq!(plan.top.find("Seq Scan").and_then(|node| node.relation.as_deref()), Some("t"));

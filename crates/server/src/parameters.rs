@@ -404,7 +404,7 @@ fn field_of_account(at: usize) -> Option<String> {
 }
 
 /// A field of the line of the user of this number; `None` where it is no UTF-8.
-fn field_in(accounts: &str, number: &str, at: usize) -> Option<String> {
+pub(crate) fn field_in(accounts: &str, number: &str, at: usize) -> Option<String> {
     let line = accounts.lines().find(|line| line.split(':').nth(2) == Some(number))?;
     line.split(':').nth(at).filter(|field| !field.contains(char::REPLACEMENT_CHARACTER)).map(String::from)
 }

@@ -314,19 +314,24 @@ impl Session {
 
     /// Begins a transaction; [`Session::abandon`] ends it where [`Session::commit`] is not reached.
     pub fn begin_transaction(&mut self) -> Result<(), ServerError> {
+        self.begin_with("BEGIN")
+    }
+
+    fn begin_with(&mut self, statement: &str) -> Result<(), ServerError> {
+        // After ^C it is not sent, and the server has no transaction to roll back.
+        self.check_stop()?;
         self.in_transaction = true;
-        self.run("BEGIN")
+        self.run(statement)
     }
 
     /// Begins a transaction that writes nothing, with the names that the role itself sees and this long for each
     /// statement, of which a lock may be waited for most: what ends a statement then shows which of them it was.
     /// [`Session::roll_back`] ends the transaction and all that was set in it.
     pub fn begin_read_only(&mut self, limit: Duration) -> Result<(), ServerError> {
-        self.in_transaction = true;
         let limit = limit.min(self.limits.statement);
         let lock = self.limits.lock.min(limit.mul_f64(LOCK_PART)).as_millis().max(1);
         let limit = limit.as_millis().max(1);
-        self.run(&format!(
+        self.begin_with(&format!(
             "BEGIN READ ONLY; RESET search_path; SET LOCAL statement_timeout = {limit}; SET LOCAL lock_timeout = {lock}"
         ))
     }

@@ -1,6 +1,6 @@
 //! In-memory columns: the rows of a table turned by ninety degrees and packed into bits.
 //!
-//! A column is cut into units of [`UNIT_ROWS`] rows. Each unit chooses its own [`Encoding`] from its own values, knows
+//! A column is cut into units of [`UNIT_ROWS`] rows. Each unit chooses its own encoding from its own values, knows
 //! its least and its greatest value, and is scanned by a [`Kernel`] of the processor at hand. Units live in memory
 //! only: they are made from rows and are never written to or read from a disk.
 //!
@@ -33,7 +33,6 @@ mod worker_pool;
 
 pub use budget::Budget;
 pub use builder::TableBuilder;
-pub use encoding::{CodeLayout, Domain, Encoding, NullEncoding, RUN_WEIGHT};
 pub use kernel::Kernel;
 pub use line::{LINE_BYTES, LINE_ROWS, Line, UNIT_ROWS};
 pub use predicate::ValueRange;

@@ -50,6 +50,13 @@ pub enum StorageError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A file of another program, with a name that a data directory has.
+    #[error("{file} was not made by readpath, whose tables would take its place: name an empty directory",
+        file = file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+    },
     /// The kernel refused.
     #[error("{file}: {doing} failed: {error}", file = file.display())]
     Io {
@@ -82,7 +89,7 @@ pub enum StorageError {
         free: u64,
     },
     /// Another process has the data directory.
-    #[error("another process is loading into {directory}; wait for it or name another directory",
+    #[error("another process is loading into {directory} or emptying it; wait for it or name another directory",
         directory = directory.display())]
     Locked {
         /// The data directory.

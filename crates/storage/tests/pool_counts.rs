@@ -13,7 +13,7 @@ use storage::page::id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings};
 use storage::{PageId, SegmentId};
 use sys::file::{Caching, Target, TestFile};
-use sys::process::process_io;
+use sys::process::process_fetched;
 
 const PAGES: u32 = 2048;
 const THREADS: u64 = 3;
@@ -44,7 +44,7 @@ fn the_blocks_of_the_gate_are_the_bytes_of_the_kernel() {
 
 /// Bytes that the gate counts and that the kernel has booked on this process; `None` where it books none.
 fn blocks_and_bytes(target: Target) -> Option<(u64, u64)> {
-    let before = process_io()?;
+    let before = process_fetched()?;
     let usual = PoolSettings::new(128 * PAGE_SIZE);
     let settings = PoolSettings { read_depth: 8, blocks_per_read: 8, blocks_per_gather: 4, ..usual };
     let pool = Pool::new(settings).unwrap();
@@ -56,7 +56,7 @@ fn blocks_and_bytes(target: Target) -> Option<(u64, u64)> {
             scope.spawn(move || read_in_every_way(pool, segment, seed));
         }
     });
-    let read_bytes = process_io().unwrap().since(before).read_bytes;
+    let read_bytes = process_fetched().unwrap() - before;
     let counts = pool.counts();
     assert_eq!(counts.gets, THREADS * 600);
     assert!(counts.blocks_read > counts.physical_reads && counts.physical_reads > 1000, "{counts:?}");

@@ -8,7 +8,7 @@ use measure::schema::subjects::findings as row;
 use crate::logical_reads::{Access, Asked, Pass, Population, Touch, TouchAxis};
 
 /// The ways to a block that statements have.
-pub(crate) const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
+const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
 
 /// Most rows that are looked for one by one.
 pub(crate) const LOOKED_FOR_MAX: u64 = 50_000;
@@ -19,6 +19,33 @@ const KEY_LENGTH_MIN: usize = 10;
 /// Whether the first column differs from row to row, so that an index on it leads to one row.
 pub(crate) fn has_key(data: &DataSet) -> bool {
     data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN)
+}
+
+/// The ways that are asked for and that statements have, through an index only where the first column is a key.
+pub(crate) fn possible(asked: &Asked, has_key: bool) -> Vec<Access> {
+    let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || has_key);
+    asked.accesses.iter().copied().filter(is_possible).collect()
+}
+
+/// What is asked of a table.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// The statement that is measured, and what it counts.
+    pub(crate) statement: String,
+    pub(crate) count: u64,
+    /// A statement that does all but reading the table, and what that counts.
+    pub(crate) beside: String,
+    pub(crate) beside_count: u64,
+}
+
+impl Question {
+    /// The statement of the two that touches this, and what it counts.
+    pub(crate) fn of_touch(self, touch: Touch) -> (String, u64) {
+        match touch {
+            Touch::Nothing => (self.beside, self.beside_count),
+            _ => (self.statement, self.count),
+        }
+    }
 }
 
 /// Such a subject, in sentences.

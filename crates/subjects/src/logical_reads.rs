@@ -145,7 +145,7 @@ measure::words! {
 }
 
 /// What a pass touches of the rows it comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Touch {
     /// Nothing: see [`Baseline`].
     Nothing,
@@ -169,7 +169,7 @@ impl fmt::Display for Touch {
 }
 
 /// What is touched, as it is asked for: the last column depends on the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TouchAxis {
     /// The same in every table.
     Every(Touch),

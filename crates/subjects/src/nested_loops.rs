@@ -337,6 +337,11 @@ pub struct DeviceReads {
 
 /// A subject that joins with one inner table at a time.
 pub trait NestedLoops: Subject {
+    /// Refuses more outer rows of a join than it has memory for.
+    fn check_outer_rows(&self, _count: u64) -> Result<(), SubjectError> {
+        Ok(())
+    }
+
     /// Makes sure that a table and its index are there, and turns to them.
     fn prepare(&mut self, table: InnerTable, progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError>;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use subjects::LogicalReads;
 use subjects::engine::Engine;
 use subjects::logical_reads::{Asked, Cell, ColdRead, Population, Table};
-use sys::process::process_io;
+use sys::process::process_fetched;
 use sys::time::Clock;
 use tempfile::TempDir;
 
@@ -35,9 +35,9 @@ fn what_the_pool_reads_is_what_the_kernel_fetched() {
     let mut seen = Vec::new();
     let mut engine = loop {
         let (mut engine, _) = engine(&folder);
-        let (before, counts) = (process_io().unwrap(), engine.pool().counts());
+        let (before, counts) = (process_fetched().unwrap(), engine.pool().counts());
         engine.populate(Population::FullScan, None).unwrap().unwrap();
-        let fetched = process_io().unwrap().since(before).read_bytes;
+        let fetched = process_fetched().unwrap() - before;
         let blocks = engine.pool().counts().since(counts).blocks_read;
         assert_eq!(blocks, pages);
         if fetched == blocks * 8192 {

@@ -21,5 +21,5 @@ pub use caching::Caching;
 pub use device_number::DeviceNumber;
 pub use fill::{Filling, SEGMENT_BYTES, reserve};
 pub use own_folder::OwnFolder;
-pub use target::{Kind, Target, TargetError};
+pub use target::{Kind, Target, TargetError, is_in_memory};
 pub use test_file::{TestFile, TestFileError, expected_block, scratch_file};

@@ -26,5 +26,5 @@ pub use shared_segment::{SegmentRemoval, remove_segment};
 pub use slice::ShortSlice;
 pub use snapshot::{UsageDelta, UsageSnapshot};
 pub use streams::stdout_was_closed;
-pub use usage::{IoCounts, peak_memory, peak_memory_of, process_cpu, process_io, thread_cpu, thread_io};
+pub use usage::{peak_memory, peak_memory_of, process_cpu, process_fetched, thread_cpu, thread_fetched};
 pub use watch::{is_there, name, watch};

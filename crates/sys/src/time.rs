@@ -6,5 +6,5 @@ pub mod system_call;
 mod timers;
 
 pub(crate) use clock::kernel_time;
-pub use clock::{Clock, ClockKind, kernel_clock_source, monotonic_nanos};
+pub use clock::{Clock, kernel_clock_source, monotonic_nanos};
 pub use timers::precise_timers;

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use sys::file::{Caching, Target, TestFile};
 use sys::memory::Pages;
-use sys::process::process_io;
+use sys::process::process_fetched;
 use sys::read::{METHODS, MethodError, ReadMethod, ReadRequest, Setup, Wait};
 
 const BLOCK: usize = 8192;
@@ -48,9 +48,9 @@ fn audit(open: impl Fn() -> Result<Box<dyn ReadMethod>, MethodError>, target: &T
         }
         opened => opened.unwrap(),
     };
-    let before = process_io()?;
+    let before = process_fetched()?;
     let said = read_all(reader.as_mut(), target.size() / BLOCK as u64);
-    Some((said, process_io()?.since(before).read_bytes))
+    Some((said, process_fetched()? - before))
 }
 
 /// Reads as often as it takes until the kernel has booked nothing else meanwhile: it also books a page of this program
@@ -63,7 +63,7 @@ fn direct_reads_are_booked_by_the_kernel_to_the_byte() {
         Ok(target) => target,
         Err(error) => return println!("skipped: {error}"),
     };
-    if process_io().is_none() {
+    if process_fetched().is_none() {
         return println!("skipped: the kernel does not count reads by process");
     }
     for row in METHODS {

@@ -1,7 +1,7 @@
 //! The last hour of a server, second by second.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use measure::wait_class::{Class, class_of};
@@ -25,9 +25,9 @@ const EVENTS_MAX: usize = 1 << 10;
 const TEXT_MAX: usize = 400;
 
 /// What a session does that waits for nothing that the server names.
-const ON_PROCESSOR: &str = "CPU";
-const RUN_QUEUE: &str = "Processor:RunQueue";
-const STOLEN: &str = "Processor:Stolen";
+static ON_PROCESSOR: LazyLock<Arc<str>> = LazyLock::new(|| "CPU".into());
+static RUN_QUEUE: LazyLock<Arc<str>> = LazyLock::new(|| "Processor:RunQueue".into());
+static STOLEN: LazyLock<Arc<str>> = LazyLock::new(|| "Processor:Stolen".into());
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -35,7 +35,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const KEPT: Duration = Duration::from_secs(3600);
 
 /// An hour of seconds, the last of them under way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct History {
     seconds: VecDeque<Second>,
     /// Seconds that were over so far, those that are not kept any more among them.
@@ -43,18 +43,15 @@ pub struct History {
     gathering: Gathering,
     /// The clock of the looks, in microseconds since 1970.
     now: i64,
-    texts: Recent<StatementKey, Arc<str>>,
+    texts: Recent<StatementKey, Arc<str>, TEXTS_MAX>,
     /// By what stands for a text: the identifier that the server computed later.
-    identified: Recent<StatementKey, StatementKey>,
+    identified: Recent<StatementKey, StatementKey, TEXTS_MAX>,
     classes: HashMap<Arc<str>, Class>,
     /// By process: the execution that was seen last, with its statement.
     executions: HashMap<u32, (Option<i64>, StatementKey)>,
     /// By process that waits for a lock: for whom, as far as was asked; and those at the top of their chains.
     blockers: HashMap<u32, Chain>,
     tops: HashSet<u32>,
-    on_processor: Arc<str>,
-    run_queue: Arc<str>,
-    stolen: Arc<str>,
     /// Reads of files so far, and when the last second ended.
     reads: (Option<ByTier>, Option<ByTier>),
     /// The same of blocks in the buffers.
@@ -64,23 +61,7 @@ pub struct History {
 impl History {
     /// Nothing yet; the wall clock in microseconds since 1970.
     pub fn new(wall_clock: i64) -> History {
-        History {
-            seconds: VecDeque::new(),
-            ever: 0,
-            gathering: Gathering::default(),
-            now: wall_clock,
-            texts: Recent::new(TEXTS_MAX),
-            identified: Recent::new(TEXTS_MAX),
-            classes: HashMap::new(),
-            executions: HashMap::new(),
-            blockers: HashMap::new(),
-            tops: HashSet::new(),
-            on_processor: ON_PROCESSOR.into(),
-            run_queue: RUN_QUEUE.into(),
-            stolen: STOLEN.into(),
-            reads: (None, None),
-            hits: (None, None),
-        }
+        History { now: wall_clock, ..History::default() }
     }
 
     /// What the wall clock showed when the next look's time began: added up from the looks, it would fall behind by
@@ -180,9 +161,9 @@ impl History {
         let Some(event) = &sample.event else {
             let (waited, stolen) = waited_and_stolen(sample, since);
             for (time, event, class) in [
-                (since - waited - stolen, Arc::clone(&self.on_processor), Class::Cpu),
-                (waited, Arc::clone(&self.run_queue), Class::RunQueue),
-                (stolen, Arc::clone(&self.stolen), Class::Stolen),
+                (since - waited - stolen, Arc::clone(&ON_PROCESSOR), Class::Cpu),
+                (waited, Arc::clone(&RUN_QUEUE), Class::RunQueue),
+                (stolen, Arc::clone(&STOLEN), Class::Stolen),
             ] {
                 if !time.is_zero() {
                     self.gathering.add(time, Said { sample, class, event, statement });
@@ -344,8 +325,8 @@ mod tests {
     use profile::source::sampled::ProcessorTime;
 
     use super::*;
-    use crate::samples::{TENTH, sample, seconds_of};
     use crate::second::Blocked;
+    use crate::tests::{TENTH, sample, seconds_of};
 
     #[test]
     fn the_time_of_a_second_closes_by_class_event_statement_and_session() {

@@ -13,11 +13,11 @@ mod keyboard;
 mod palette;
 mod reads;
 mod recent;
-#[cfg(test)]
-mod samples;
 mod screen;
 mod second;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use draw::Facts;

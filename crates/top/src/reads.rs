@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{format_nanos, grouped, three_digits};
 use profile::tables::read_tiers::{ByTier, READ_TIERS, ReadSums, ReadTier};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
@@ -89,7 +89,7 @@ fn row(reads: &ByTier, time: Duration, all: f64, (tier, name): (ReadTier, &str))
 
 fn rate(rate: f64) -> String {
     match rate {
-        rate if rate >= 99.95 => format!("{rate:.0}"),
+        rate if rate >= 99.95 => grouped(rate.round() as u64),
         rate if rate > 0.0 => three_digits(rate),
         _ => "0".into(),
     }

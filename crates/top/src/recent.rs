@@ -6,20 +6,14 @@ use std::hash::Hash;
 /// Part of the entries that is forgotten at once: to find them takes a look at all.
 const FORGOTTEN: usize = 4;
 
-/// Entries by their keys, each with the number of its last use.
-#[derive(Debug)]
-pub(crate) struct Recent<K, V> {
+/// Entries by their keys, each with the number of its last use: never more than `MOST`, which is 1 at least.
+#[derive(Debug, Default)]
+pub(crate) struct Recent<K, V, const MOST: usize> {
     entries: HashMap<K, (V, u64)>,
     uses: u64,
-    most: usize,
 }
 
-impl<K: Eq + Hash, V> Recent<K, V> {
-    /// No entries yet, and never more than `most`, which is 1 at least.
-    pub(crate) fn new(most: usize) -> Recent<K, V> {
-        Recent { entries: HashMap::new(), uses: 0, most }
-    }
-
+impl<K: Eq + Hash, V, const MOST: usize> Recent<K, V, MOST> {
     /// The value of a key. To look at it is no use.
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key).map(|(value, _)| value)
@@ -35,7 +29,7 @@ impl<K: Eq + Hash, V> Recent<K, V> {
 
     /// Takes an entry, which is a use of it.
     pub(crate) fn insert(&mut self, key: K, value: V) {
-        if self.entries.len() >= self.most && !self.entries.contains_key(&key) {
+        if self.entries.len() >= MOST && !self.entries.contains_key(&key) {
             self.forget();
         }
         self.uses += 1;
@@ -50,35 +44,35 @@ impl<K: Eq + Hash, V> Recent<K, V> {
             self.entries.retain(|_, (_, used)| *used > last);
         }
     }
-
-    /// How many entries there are.
-    #[cfg(test)]
-    pub(crate) fn count(&self) -> usize {
-        self.entries.len()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    impl<K, V, const MOST: usize> Recent<K, V, MOST> {
+        pub(crate) fn count(&self) -> usize {
+            self.entries.len()
+        }
+    }
+
     #[test]
     fn what_is_used_again_and_again_outlives_thousands_of_others() {
-        let mut recent = Recent::new(16);
+        let mut recent = Recent::<i32, &str, 16>::default();
         recent.insert(-1, "kept");
         for key in 0..5_000 {
             assert_eq!(recent.touch(&-1), Some(&"kept"), "{key}");
             recent.insert(key, "other");
-            assert!(recent.count() <= 16, "{key}");
+            assert!(recent.entries.len() <= 16, "{key}");
         }
         assert_eq!((recent.get(&0), recent.get(&4_999)), (None, Some(&"other")));
     }
 
     #[test]
     fn a_map_of_one_holds_the_newest() {
-        let mut recent = Recent::new(1);
+        let mut recent = Recent::<i32, i32, 1>::default();
         (0..9).for_each(|key| recent.insert(key, key));
-        assert_eq!((recent.count(), recent.get(&8)), (1, Some(&8)));
+        assert_eq!((recent.entries.len(), recent.get(&8)), (1, Some(&8)));
         assert_eq!(recent.touch(&7), None);
     }
 }

@@ -94,7 +94,7 @@ fn add_blocked(blocked: &mut HashMap<(u32, Option<Chain>), Blocked>, one: &Block
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{sample, seconds_of};
+    use crate::tests::{sample, seconds_of};
 
     #[test]
     fn seconds_add_up_and_the_last_state_of_a_session_counts() {

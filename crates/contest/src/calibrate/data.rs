@@ -19,53 +19,44 @@ pub(crate) enum Data {
     Forum,
 }
 
+/// What a data set is made of.
+struct Source {
+    name: &'static str,
+    tables: &'static str,
+    queries: &'static str,
+    /// Rows of its largest unit, orders, events, purchases or questions, a MiB, indexes included.
+    rows: u64,
+}
+
 impl Data {
     pub(crate) const ALL: [Data; 4] = [Data::Orders, Data::Events, Data::Shop, Data::Forum];
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Data::Orders => "orders",
-            Data::Events => "events",
-            Data::Shop => "shop",
-            Data::Forum => "forum",
-        }
+    fn source(self) -> Source {
+        let (name, tables, queries, rows) = match self {
+            Data::Orders => ("orders", include_str!("orders-tables.sql"), include_str!("orders-queries.sql"), 1050),
+            Data::Events => ("events", include_str!("events-tables.sql"), include_str!("events-queries.sql"), 3900),
+            Data::Shop => ("shop", include_str!("shop-tables.sql"), include_str!("shop-queries.sql"), 1550),
+            Data::Forum => ("forum", include_str!("forum-tables.sql"), include_str!("forum-queries.sql"), 178),
+        };
+        Source { name, tables, queries, rows }
     }
 
-    fn tables(self) -> &'static str {
-        match self {
-            Data::Orders => include_str!("orders-tables.sql"),
-            Data::Events => include_str!("events-tables.sql"),
-            Data::Shop => include_str!("shop-tables.sql"),
-            Data::Forum => include_str!("forum-tables.sql"),
-        }
+    pub(crate) fn name(self) -> &'static str {
+        self.source().name
     }
 
     /// The file of its queries.
     pub(crate) fn queries_file(self) -> &'static str {
-        match self {
-            Data::Orders => include_str!("orders-queries.sql"),
-            Data::Events => include_str!("events-queries.sql"),
-            Data::Shop => include_str!("shop-queries.sql"),
-            Data::Forum => include_str!("forum-queries.sql"),
-        }
-    }
-
-    /// Rows of its largest unit, orders, events, purchases or questions, for this number of MiB, indexes included.
-    fn rows(self, mebibytes: u64) -> u64 {
-        match self {
-            Data::Orders => mebibytes * 1050,
-            Data::Events => mebibytes * 3900,
-            Data::Shop => mebibytes * 1550,
-            Data::Forum => mebibytes * 178,
-        }
+        self.source().queries
     }
 
     /// Makes and fills its tables in a schema that they are alone in; bytes that they then have.
     pub(crate) fn load(self, session: &mut Connection, mebibytes: u64) -> Result<u64, String> {
-        progress(&format!("loading {mebibytes} MiB of {}", self.name()));
+        let Source { name, tables, rows, .. } = self.source();
+        progress(&format!("loading {mebibytes} MiB of {name}"));
         session.run("DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")?;
-        let rows = self.rows(mebibytes).to_string();
-        for statement in split(self.tables(), self.name()) {
+        let rows = (mebibytes * rows).to_string();
+        for statement in split(tables, name) {
             session.run(&statement.text.replace("{n}", &rows))?;
         }
         session.run("VACUUM (FREEZE, ANALYZE)")?;

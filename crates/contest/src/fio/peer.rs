@@ -49,18 +49,19 @@ const URING_BATCHES: Engine = Engine {
 const BATCHES_DEPTH_MIN: u64 = 32;
 
 /// Settings of every run; the module says why.
-const ALWAYS: [&str; 10] = [
+const ALWAYS: [&str; 8] = [
     "--name=peer",
     "--readonly",
     "--thread",
     "--norandommap",
     "--disable_slat=1",
     "--disable_clat=1",
-    "--lat_percentiles=1",
-    "--clat_percentiles=0",
     "--time_based",
     "--output-format=json",
 ];
+
+/// And of those that are held against the reader.
+const PERCENTILES: [&str; 2] = ["--lat_percentiles=1", "--clat_percentiles=0"];
 
 /// The engines that are worth running at this depth.
 pub(crate) fn engines(depth: u64) -> Vec<Engine> {
@@ -79,16 +80,22 @@ pub(crate) fn filename(file: &Path) -> String {
     format!("--filename={}", file.display().to_string().replace(':', "\\:"))
 }
 
+/// fio's command line with these words and options, behind the settings of every run.
+pub(crate) fn fio(words: &[&str], options: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut command = argv(["fio"]);
+    command.extend(argv(ALWAYS));
+    command.extend(argv(words));
+    command.extend(options);
+    command
+}
+
 /// fio's command line for one turn.
 fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<String> {
     let pattern = match workload.pattern {
         Pattern::Random => "randread",
         Pattern::Sequential => "read",
     };
-    let mut command = argv(["fio"]);
-    command.extend(argv(ALWAYS));
-    command.extend(argv(engine.options));
-    command.extend([
+    let options = [
         filename(file),
         "--direct=1".into(),
         format!("--rw={pattern}"),
@@ -96,8 +103,8 @@ fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<
         format!("--iodepth={}", workload.depth),
         format!("--runtime={}ms", turn.milliseconds),
         format!("--randseed={}", turn.seed),
-    ]);
-    command
+    ];
+    fio(&[&PERCENTILES[..], engine.options].concat(), options)
 }
 
 /// Reads the whole file once, untimed: pages that writing it left in the page cache go, and a lazily loaded volume
@@ -117,10 +124,8 @@ pub(crate) fn take_turn(engine: Engine, workload: &Workload, file: &Path, turn: 
 
 /// What a read costs fio when nothing is read: its null engine, in ns of elapsed time.
 pub(crate) fn null_read_ns(milliseconds: u64) -> Result<f64, String> {
-    let mut command = argv(["fio"]);
-    command.extend(argv(ALWAYS));
-    command.extend(argv(["--ioengine=null", "--rw=randread", "--bs=8k", "--size=100g"]));
-    command.push(format!("--runtime={milliseconds}ms"));
+    let words = [&PERCENTILES[..], &["--ioengine=null", "--rw=randread", "--bs=8k", "--size=100g"]].concat();
+    let command = fio(&words, [format!("--runtime={milliseconds}ms")]);
     reading(&output_of(&command)?).map(|reading| 1e9 / reading.iops)
 }
 

@@ -36,21 +36,16 @@ pub(crate) fn all(ledger: &Ledger) -> Vec<Bar> {
         let what = format!("{method}: CPU time of a cached look-up in PostgreSQL's nested loop");
         Bar::against_best(what, Judged::ratio(Wanted::AtMost(most), "dearer"), &best, "PostgreSQL")
     };
-    let in_nested_loop = |method| {
-        let best = ledger.against_best(COLD, &name(method), &JOIN_TIME, &[NESTED_LOOP], Best::Least);
-        let what = format!("{method}: elapsed in that of PostgreSQL's nested loop");
-        Bar::against_best(what, OF_NESTED_LOOP, &best, "PostgreSQL")
-    };
-    let in_bitmap = |method| {
-        let best = ledger.against_best(COLD, &name(method), &JOIN_TIME, &[BITMAP], Best::Least);
-        let what = format!("{method}: elapsed in that of PostgreSQL's best bitmap scan");
-        Bar::against_best(what, OF_BITMAP, &best, "PostgreSQL")
+    let elapsed = |method, judged, peer, words| {
+        let best = ledger.against_best(COLD, &name(method), &JOIN_TIME, &[peer], Best::Least);
+        let what = format!("{method}: elapsed in that of PostgreSQL's {words}");
+        Bar::against_best(what, judged, &best, "PostgreSQL")
     };
     let mut bars: Vec<Bar> = RATES.map(rate).into();
     bars.extend(gathered().map(sync));
     bars.extend(CPU.map(cpu));
-    bars.extend(gathered().map(in_nested_loop));
-    bars.extend(gathered().map(in_bitmap));
+    bars.extend(gathered().map(|method| elapsed(method, OF_NESTED_LOOP, NESTED_LOOP, "nested loop")));
+    bars.extend(gathered().map(|method| elapsed(method, OF_BITMAP, BITMAP, "best bitmap scan")));
     bars
 }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use measure::schema::contest::BLOCKS_PER_SECOND;
 use serde_json::Value;
 
-use crate::fio::peer::{Engine, LIBAIO, URING, URING_FIXED, filename, job};
+use crate::fio::peer::{Engine, LIBAIO, URING, URING_FIXED, filename, fio, job};
 use crate::join::question::READS;
 use crate::ledger::Ledger;
-use crate::program::{argv, output_of};
+use crate::program::output_of;
 
 /// How its names among the contenders begin.
 pub(crate) const FIO: &str = "fio ";
@@ -19,35 +19,21 @@ const DEPTHS: [u32; 5] = [16, 32, 64, 128, 256];
 /// Ways to read.
 const ENGINES: [Engine; 3] = [URING, URING_FIXED, LIBAIO];
 
-/// Settings of every run. One clock pair a read is what it does at least; the random map of places is left out, because
-/// a join keeps none.
-const ALWAYS: [&str; 11] = [
-    "--name=peer",
-    "--readonly",
-    "--thread",
-    "--norandommap",
-    "--disable_slat=1",
-    "--disable_clat=1",
-    "--time_based",
-    "--direct=1",
-    "--rw=randread",
-    "--bs=8k",
-    "--output-format=json",
-];
+/// What every run reads. Of the settings that fio has in each contest, one clock pair a read is what it does at least;
+/// the random map of places is left out, because a join keeps none.
+const RANDOM_BLOCKS: [&str; 3] = ["--direct=1", "--rw=randread", "--bs=8k"];
 
 /// Reads at every depth in every way, and adds the rates.
 pub(crate) fn take_turn(file: &Path, milliseconds: u64, seed: u64, ledger: &mut Ledger) -> Result<(), String> {
     for depth in DEPTHS {
         for (engine, Engine { name, options }) in (0..).zip(ENGINES) {
-            let mut command = argv(["fio"]);
-            command.extend(argv(ALWAYS));
-            command.extend(argv(options));
-            command.extend([
+            let of_turn = [
                 filename(file),
                 format!("--iodepth={depth}"),
                 format!("--runtime={milliseconds}ms"),
                 format!("--randseed={}", places(seed, depth, engine)),
-            ]);
+            ];
+            let command = fio(&[&RANDOM_BLOCKS[..], options].concat(), of_turn);
             let contender = format!("{FIO}{name}, depth {depth}");
             ledger.add(READS, &contender, &BLOCKS_PER_SECOND, rate(&output_of(&command)?)?);
         }

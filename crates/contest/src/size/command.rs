@@ -59,16 +59,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         Ok(())
     })?;
     progress("six access paths");
+    let (readpath, rows_of_scan) = (options.readpath(), format!("--rows={rows}"));
+    let words = [&*readpath, "scan", &rows_of_scan, "--no-valgrind", "--format=json", "--no-store", "--quiet"];
     let start = clock.now();
-    let scanned = run_of(&argv([
-        options.readpath(),
-        "scan".into(),
-        format!("--rows={rows}"),
-        "--no-valgrind".into(),
-        "--format=json".into(),
-        "--no-store".into(),
-        "--quiet".into(),
-    ]))?;
+    let scanned = run_of(&argv(words))?;
     let elapsed = clock.now().since(start).as_seconds();
     if scanned.cases.len() != PATHS_OF_ENGINE {
         return Err(format!("readpath's run has {} paths, not {PATHS_OF_ENGINE}", scanned.cases.len()));

@@ -1,59 +1,31 @@
 //! The events of a model in the order of time; events of the same time keep the order in which they were entered.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-/// Events that are still to come.
+/// Events that are still to come, each under its time and how many were entered before it.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue<T> {
-    heap: BinaryHeap<Reverse<Entry<T>>>,
+    events: BTreeMap<(Nanos, u64), T>,
     entered: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Entry<T> {
-    at: Nanos,
-    number: u64,
-    event: T,
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl<T> Eq for Entry<T> {}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
 }
 
 impl<T> Default for EventQueue<T> {
     fn default() -> Self {
-        EventQueue { heap: BinaryHeap::new(), entered: 0 }
+        EventQueue { events: BTreeMap::new(), entered: 0 }
     }
 }
 
 impl<T> EventQueue<T> {
     pub(crate) fn enter(&mut self, at: Nanos, event: T) {
-        self.heap.push(Reverse(Entry { at, number: self.entered, event }));
+        self.events.insert((at, self.entered), event);
         self.entered += 1;
     }
 
     /// When the next event is due.
     pub(crate) fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.events.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// The next event, if it is due by `now`.
@@ -61,7 +33,7 @@ impl<T> EventQueue<T> {
         if self.next()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
+        self.events.pop_first().map(|((at, _), event)| (at, event))
     }
 }
 

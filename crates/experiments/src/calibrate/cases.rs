@@ -53,17 +53,8 @@ pub(super) fn keep(
     Ok(journal.keep_all(cases)?)
 }
 
-/// Keeps queries that were not explained or not run, each with the reason.
-pub(super) fn keep_refused(
-    bench: &Bench<'_>,
-    state: State,
-    queries: &[(String, Unfinished)],
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
-    Ok(journal.keep_all(refused(bench, state, queries))?)
-}
-
-fn refused(bench: &Bench<'_>, state: State, queries: &[(String, Unfinished)]) -> Vec<Case> {
+/// Queries that were not explained or not run, each with the reason.
+pub(super) fn refused(bench: &Bench<'_>, state: State, queries: &[(String, Unfinished)]) -> Vec<Case> {
     queries.iter().map(|(name, why)| of_refused(bench, state, name, why.sentence())).collect()
 }
 

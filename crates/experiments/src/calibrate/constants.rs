@@ -109,12 +109,6 @@ impl Constants {
         Ok(())
     }
 
-    /// The samples of the last pass.
-    fn last(&self, name: &str, state: Option<State>) -> Vec<f64> {
-        let of = self.all.iter().find(|one| one.name == name && one.state == state);
-        of.and_then(|one| one.passes.passes.last().cloned()).unwrap_or_default()
-    }
-
     /// Leaves out what workers cost, where a pass has no figure for it: the finding says that it was not measured.
     fn leave_out_parallel(&mut self) {
         self.all.retain(|one| !parallel::COSTS.contains(&one.name));
@@ -177,10 +171,8 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
         }
         if bench.tables.is_private() {
             for read in PageRead::all() {
-                let name = read.name();
-                let micros = constants.last(name, Some(State::Cached));
-                let cached = Cost { name, micros, ..Cost::default() };
-                let cold = pages::measure_cold(bench, read, &cached, journal)?;
+                let cached = constants.of(read.name(), State::Cached).and_then(|one| one.passes.passes.last());
+                let cold = pages::measure_cold(bench, read, cached.map_or(&[][..], Vec::as_slice), journal)?;
                 constants.add(bench, Some(State::Cold), cold)?;
             }
         }

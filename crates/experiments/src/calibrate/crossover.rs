@@ -56,16 +56,8 @@ struct Point {
 
 impl Point {
     fn of(order: Clustering, path: ChosenPlan, rows: u64) -> Point {
-        Point {
-            order,
-            path,
-            rows,
-            counted: None,
-            millis: Vec::new(),
-            left_out: None,
-            costs: Vec::new(),
-            chosen_by: Vec::new(),
-        }
+        let (millis, costs, chosen_by) = (Vec::new(), Vec::new(), Vec::new());
+        Point { order, path, rows, counted: None, millis, left_out: None, costs, chosen_by }
     }
 }
 

@@ -410,17 +410,16 @@ fn mean_ratio(pairs: &[Pair], found: &[Estimate], drawn: Drawn) -> Estimate {
 }
 
 #[cfg(test)]
-impl Pair {
-    /// A query with the milliseconds of both plans, one run of each a turn.
-    pub(super) fn of(now: &[f64], then: &[f64]) -> Pair {
-        let ratios = now.iter().zip(then).map(|(now, then)| then / now).collect();
-        Pair { now: now.to_vec(), then: then.to_vec(), ratios, ..Pair::default() }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Pair {
+        /// A query with the milliseconds of both plans, one run of each a turn.
+        pub(in crate::calibrate) fn of(now: &[f64], then: &[f64]) -> Pair {
+            let ratios = now.iter().zip(then).map(|(now, then)| then / now).collect();
+            Pair { now: now.to_vec(), then: then.to_vec(), ratios, ..Pair::default() }
+        }
+    }
 
     /// Times of a query that takes `now` and `then`, a few per cent apart from run to run.
     fn pair(now: f64, then: f64) -> Pair {

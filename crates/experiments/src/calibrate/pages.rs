@@ -35,18 +35,18 @@ impl PageRead {
 }
 
 /// Microseconds a block: what the statement takes longer than with all of them cached, over its blocks, plus a cached
-/// block's own cost, of which `cached` holds the pass's samples.
+/// block's own cost, of which `cached` are the pass's samples.
 pub(super) fn measure_cold(
     bench: &mut Bench<'_>,
     read: PageRead,
-    cached: &Cost,
+    cached: &[f64],
     journal: &mut dyn Journal,
 ) -> Result<Cost, ExperimentError> {
     let (probe, ways) = read.probe(bench);
     let samples = bench.parameters.cold_samples_a_pass();
     journal.step(&format!("{} with nothing cached", read.name()), Duration::from_secs(2 * samples as u64));
     let settled = settled(bench, read)?;
-    let base = median(&cached.micros).unwrap_or(0.0);
+    let base = median(cached).unwrap_or(0.0);
     let mut micros = Vec::new();
     for _ in 0..samples {
         bench.cool(journal)?;

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use measure::Size;
-use serde::{Deserialize, Serialize};
 use subjects::place::Place;
 use subjects::postgres::calibration::own_queries::{self, OwnQuery, QuerySource};
 use subjects::postgres::calibration::{Calibration, CalibrationAsked};
 use subjects::{Opener, Places, SubjectError};
 
 use super::judgement::RUNS_MIN;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 use crate::journal::NullJournal;
 use crate::subject_run;
+use crate::with_defaults::with_defaults;
 
 /// Least bytes of the table: with fewer blocks a sample is a few reads.
 const PAYLOAD_MIN: u64 = 1 << 20;
@@ -31,52 +31,33 @@ const ROUNDS_MAX: usize = 1_000_000;
 /// many, they would not fit in memory.
 const SAMPLES_MAX: usize = 10_000;
 
-/// Parameters of the experiment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CalibrateParameters {
-    /// The server.
-    pub on: Places,
-    /// Bytes of the table; the default depends on the server.
-    pub payload: Option<Size>,
-    /// The user's queries: a file, a folder, or `pg_stat_statements:N`.
-    pub queries: Option<String>,
-    /// Whether they are run: in turns those whose plan changes, and all that can be with planner methods disabled.
-    pub run: bool,
-    /// Seconds that one of them may take.
-    pub time_limit: f64,
-    /// How many times all costs are measured, each time with new tables.
-    pub passes: usize,
-    /// Samples of what is cached, in a pass.
-    pub repeat: usize,
-    /// How often each plan of a query is run, after once that is not counted.
-    pub rounds: usize,
-    /// Samples of what is not cached, each after a restart of a private server.
-    pub cold_samples: Option<usize>,
-    /// Times that each plan of each query is run cold on a private server; 0: not at all. A verdict takes three.
-    pub cold_rounds: Option<usize>,
-    /// Picks the order of the rows.
-    pub seed: u64,
-    /// Whether the page ends with the constants as SQL.
-    pub sql: bool,
-}
-
-impl Default for CalibrateParameters {
-    fn default() -> CalibrateParameters {
-        CalibrateParameters {
-            on: Places::default(),
-            payload: None,
-            queries: None,
-            run: false,
-            time_limit: 10.0,
-            passes: 3,
-            repeat: 5,
-            rounds: 5,
-            cold_samples: None,
-            cold_rounds: None,
-            seed: 1,
-            sql: false,
-        }
+with_defaults! {
+    /// Parameters of the experiment.
+    pub struct CalibrateParameters {
+        /// The server.
+        pub on: Places = Places::default(),
+        /// Bytes of the table; the default depends on the server.
+        pub payload: Option<Size> = None,
+        /// The user's queries: a file, a folder, or `pg_stat_statements:N`.
+        pub queries: Option<String> = None,
+        /// Whether they are run: in turns those whose plan changes, and all that can be with planner methods disabled.
+        pub run: bool = false,
+        /// Seconds that one of them may take.
+        pub time_limit: f64 = 10.0,
+        /// How many times all costs are measured, each time with new tables.
+        pub passes: usize = 3,
+        /// Samples of what is cached, in a pass.
+        pub repeat: usize = 5,
+        /// How often each plan of a query is run, after once that is not counted.
+        pub rounds: usize = 5,
+        /// Samples of what is not cached, each after a restart of a private server.
+        pub cold_samples: Option<usize> = None,
+        /// Times that each plan of each query is run cold on a private server; 0: not at all. A verdict takes three.
+        pub cold_rounds: Option<usize> = None,
+        /// Picks the order of the rows.
+        pub seed: u64 = 1,
+        /// Whether the page ends with the constants as SQL.
+        pub sql: bool = false,
     }
 }
 
@@ -122,7 +103,6 @@ impl CalibrateParameters {
 
     /// The server's, after the parameters are checked.
     pub(super) fn opener(&self) -> Result<Opener<'_, Calibration>, ExperimentError> {
-        let refuse = |sentence: &str| Err(ExperimentError::Parameters(sentence.into()));
         if self.payload.is_some_and(|payload| !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&payload.0)) {
             return refuse("--payload takes 1MiB to 128GiB");
         }

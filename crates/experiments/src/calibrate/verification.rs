@@ -6,10 +6,8 @@ use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::verification_set::Scanned;
 
 use super::bench::{Bench, State};
-use super::comparison::{self, Comparison, Others};
-use super::sets::{BETWEEN, ConstantSet, SAFE};
-use crate::error::ExperimentError;
-use crate::journal::Journal;
+use super::comparison::{Comparison, Others};
+use super::sets::{BETWEEN, SAFE};
 
 /// States in which choices are verified, the one that was told first.
 pub(super) fn states(bench: &Bench<'_>, told: Option<State>) -> Vec<State> {
@@ -24,20 +22,9 @@ pub(super) fn states(bench: &Bench<'_>, told: Option<State>) -> Vec<State> {
     states
 }
 
-/// The plans of our own queries in a state.
-pub(super) fn plan(
-    bench: &mut Bench<'_>,
-    state: State,
-    sets: &[ConstantSet],
-    journal: &mut dyn Journal,
-) -> Result<Comparison, ExperimentError> {
-    let queries = queries(bench, state);
-    comparison::plan(bench, state, queries, sets, journal)
-}
-
-/// The queries of a state: over the table that the buffers hold, over the one beyond them, and cold, where each run
-/// takes a restart, by turns over either.
-fn queries(bench: &Bench<'_>, state: State) -> Vec<Query> {
+/// Our own queries for a state: over the table that the buffers hold, over the one beyond them, and cold, where each
+/// run takes a restart, by turns over either.
+pub(super) fn queries(bench: &Bench<'_>, state: State) -> Vec<Query> {
     let of = |scanned| bench.tables.verification_queries(scanned);
     match state {
         State::System => of(Scanned::Beyond),
@@ -81,6 +68,7 @@ mod tests {
 
     use super::*;
     use crate::calibrate::comparison::{Compared, Variant};
+    use crate::calibrate::sets::ConstantSet;
 
     /// A state, and how many times as long a query takes there by the set between the states.
     fn tried(state: State, factor: f64, runs: usize) -> Comparison {

@@ -3,36 +3,25 @@
 use std::path::PathBuf;
 
 use measure::Nanos;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{ExperimentError, refuse};
+use crate::with_defaults::with_defaults;
 
-/// Parameters of the experiment: a command or a process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CountersParameters {
-    /// A command that is counted from its start to its end, with all that it starts and waits for: its program and its
-    /// arguments. They are paths here because a path holds any bytes, and is text in a file.
-    pub command: Vec<PathBuf>,
-    /// A process that runs already, in place of a command, with the threads that it starts.
-    pub pid: Option<u32>,
-    /// For how long the process is counted.
-    pub duration: Nanos,
-    /// Whether the command is run a second time under valgrind.
-    pub valgrind: bool,
-    /// Longest time that the run under valgrind may take.
-    pub valgrind_limit: Nanos,
-}
-
-impl Default for CountersParameters {
-    fn default() -> CountersParameters {
-        CountersParameters {
-            command: Vec::new(),
-            pid: None,
-            duration: Nanos::from_millis(5000),
-            valgrind: false,
-            valgrind_limit: Nanos::from_millis(3_600_000),
-        }
+with_defaults! {
+    /// Parameters of the experiment: a command or a process.
+    #[derive(PartialEq)]
+    pub struct CountersParameters {
+        /// A command that is counted from its start to its end, with all that it starts and waits for: its program and
+        /// its arguments. They are paths here because a path holds any bytes, and is text in a file.
+        pub command: Vec<PathBuf> = Vec::new(),
+        /// A process that runs already, in place of a command, with the threads that it starts.
+        pub pid: Option<u32> = None,
+        /// For how long the process is counted.
+        pub duration: Nanos = Nanos::from_millis(5000),
+        /// Whether the command is run a second time under valgrind.
+        pub valgrind: bool = false,
+        /// Longest time that the run under valgrind may take.
+        pub valgrind_limit: Nanos = Nanos::from_millis(3_600_000),
     }
 }
 

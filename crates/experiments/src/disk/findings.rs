@@ -63,7 +63,7 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
     };
     let proof = measured.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
     let message = format!(
-        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} served the reads{proof}.",
+        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} served the reads{proof}.{}",
         workload.pattern.name(),
         size_in_words(workload.block_size as u64),
         path.map_or(String::new(), |path| format!(" of {path}")),
@@ -71,9 +71,26 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
         in_flight(workload),
         three_digits(iops.statistics.mean),
         capital(by),
+        read_again(workload.block_size, measured).unwrap_or_default(),
     );
     let finding = row::ANSWER_READ.of(message).with("latency", latency.median(), Unit::Microseconds);
     Some(finding.with("iops", iops.statistics.mean, Unit::PerSecond))
+}
+
+/// How often each block was read, where storage may have served it and that was twice and more.
+fn read_again(block_size: usize, measured: &Measured) -> Option<String> {
+    let tier = measured.verdict.as_ref()?.tier;
+    let span = measured.cases.first()?.parameters.get(disk::parameters::SPAN.name)?.as_u64()?;
+    let count: f64 = measured.cases.iter().filter_map(|case| reads::READS.median(case)).sum();
+    let times = count / (span / block_size as u64).max(1) as f64;
+    let is_told = matches!(tier, Tier::PageCache | Tier::NeverWritten);
+    (times >= 2.0 && !is_told).then(|| {
+        format!(
+            " Each block was read {} times on average, and a cache of the storage may have served all but the first of \
+             these reads: a larger file shows more of the storage.",
+            three_digits(times)
+        )
+    })
 }
 
 /// How many reads wait at once: at most that many where reads begin at times of their own, or are too few.
@@ -157,7 +174,8 @@ fn verdict(inner: Option<Difference>, both: Option<Difference>, extent: Extent) 
     use Difference::{Even, Slower, TooFewReads, WithinSpread};
     let here = match extent {
         Extent::Device => "on this device",
-        Extent::Part => "within the part of this device that was read",
+        Extent::File => "within this file",
+        Extent::Part => "within the part that was read",
     };
     let is_all = |wanted: Difference| inner.into_iter().chain(both).all(|difference| difference == wanted);
     match (inner, both) {
@@ -189,6 +207,8 @@ fn verdict(inner: Option<Difference>, both: Option<Difference>, extent: Extent) 
 pub(super) enum Extent {
     /// All of it: they reach from its first block to its last.
     Device,
+    /// All of a file, which is somewhere on a device.
+    File,
     /// A part: what lies outside may differ.
     Part,
 }
@@ -269,15 +289,13 @@ pub(super) fn model_against_published(
 
 /// What using the outer half of the capacity is worth, computed from the disk's own geometry and seek curve.
 pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
+    let [tracks, seek, whole, gain] =
+        [half.cylinders * 100.0, half.seek_ms, half.whole_seek_ms, half.rate_gain].map(three_digits);
+    let block = size_in_words(half.block);
     let message = format!(
         "Keep the data on the outer half of the capacity, because the arm then moves less far than over the whole \
-         disk. It lies on the outer {} % of the tracks, where the mean seek takes {} ms instead of {}: one read of {} \
-         at a time gives {} times as many random reads a second.",
-        three_digits(half.cylinders * 100.0),
-        three_digits(half.seek_ms),
-        three_digits(half.whole_seek_ms),
-        size_in_words(half.block),
-        three_digits(half.rate_gain)
+         disk. It lies on the outer {tracks} % of the tracks, where the mean seek takes {seek} ms instead of {whole}: \
+         one read of {block} at a time gives {gain} times as many random reads a second."
     );
     (half.rate_gain > 1.0).then(|| row::ANSWER_OUTER_HALF.of(message).with("gain", half.rate_gain, Unit::Ratio))
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use device::pattern::Pattern;
 use device::plan::{StopAfter, reap_batch_for};
 use measure::{Nanos, Size, words};
-use serde::{Deserialize, Serialize};
 use sys::file::Caching;
 use sys::memory::Pages;
 use sys::read::{MethodRow, READ_BYTES_MAX, method};
 
 use super::workload::Workload;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
+use crate::with_defaults::with_defaults;
 
 /// Most workers: each holds histograms of about a mebibyte.
 const WORKERS_MAX: usize = 256;
@@ -87,130 +87,105 @@ pub(super) enum View {
     SeekDistances,
 }
 
-/// Parameters of the experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DiskParameters {
-    /// Devices: files, block devices, and words of `device::DEVICES`.
-    pub paths: Vec<PathBuf>,
-    /// Order of the reads.
-    pub pattern: Order,
-    /// Bytes a read.
-    pub block_size: Size,
-    /// Bytes of the region, or of a zone; `None` for all there is (zones: 2 GiB or a third).
-    pub span: Option<Size>,
-    /// First byte of the region.
-    pub offset: Size,
-    /// Reads of each worker in a case.
-    pub count: Option<u64>,
-    /// Time of a case; with neither, what suits the view.
-    pub duration: Option<Nanos>,
-    /// Time before the measurement, its reads kept apart; `None` for what suits the case.
-    pub warm_up: Option<Nanos>,
-    /// Picks the order of random reads; the command fills in a different one each run.
-    pub seed: Option<u64>,
-    /// Threads, each with its own I/O method and its own seed; `None` for 1, with zones 2.
-    pub workers: Option<usize>,
-    /// Reads in flight, a worker.
-    pub depth: usize,
-    /// Completions to wait for at once; `None` for what suits the depth.
-    pub reap_batch: Option<usize>,
-    /// How reads are submitted to the kernel.
-    pub io_method: IoMethod,
-    /// Through the page cache, and not past it.
-    pub buffered: bool,
-    /// One case for each of these zones.
-    pub zones: Vec<Zone>,
-    /// Places from the first byte to the last.
-    pub sweep: Option<u32>,
-    /// Growing distances between consecutive reads.
-    pub seek_distances: bool,
-    /// Reads a second in an open loop, over all workers.
-    pub rate: Option<f64>,
-    /// Drop what each case reads from the page cache before it.
-    pub evict: bool,
-    /// Put the buffers on huge pages, where the system grants them.
-    pub huge_pages: bool,
-}
-
-impl Default for DiskParameters {
-    fn default() -> DiskParameters {
-        DiskParameters {
-            paths: Vec::new(),
-            pattern: Order::Random,
-            block_size: Size(8192),
-            span: None,
-            offset: Size(0),
-            count: None,
-            duration: None,
-            warm_up: None,
-            seed: None,
-            workers: None,
-            depth: 1,
-            reap_batch: None,
-            io_method: IoMethod::Auto,
-            buffered: false,
-            zones: Vec::new(),
-            sweep: None,
-            seek_distances: false,
-            rate: None,
-            evict: false,
-            huge_pages: true,
-        }
+with_defaults! {
+    /// Parameters of the experiment.
+    #[derive(PartialEq)]
+    pub struct DiskParameters {
+        /// Devices: files, block devices, and words of `device::DEVICES`.
+        pub paths: Vec<PathBuf> = Vec::new(),
+        /// Order of the reads.
+        pub pattern: Order = Order::Random,
+        /// Bytes a read.
+        pub block_size: Size = Size(8192),
+        /// Bytes of the region, or of a zone; `None` for all there is (zones: 2 GiB or a third).
+        pub span: Option<Size> = None,
+        /// First byte of the region.
+        pub offset: Size = Size(0),
+        /// Reads of each worker in a case.
+        pub count: Option<u64> = None,
+        /// Time of a case; with neither, what suits the view.
+        pub duration: Option<Nanos> = None,
+        /// Time before the measurement, its reads kept apart; `None` for what suits the case.
+        pub warm_up: Option<Nanos> = None,
+        /// Picks the order of random reads; the command fills in a different one each run.
+        pub seed: Option<u64> = None,
+        /// Threads, each with its own I/O method and its own seed; `None` for 1, with zones 2.
+        pub workers: Option<usize> = None,
+        /// Reads in flight, a worker.
+        pub depth: usize = 1,
+        /// Completions to wait for at once; `None` for what suits the depth.
+        pub reap_batch: Option<usize> = None,
+        /// How reads are submitted to the kernel.
+        pub io_method: IoMethod = IoMethod::Auto,
+        /// Through the page cache, and not past it.
+        pub buffered: bool = false,
+        /// One case for each of these zones.
+        pub zones: Vec<Zone> = Vec::new(),
+        /// Places from the first byte to the last.
+        pub sweep: Option<u32> = None,
+        /// Growing distances between consecutive reads.
+        pub seek_distances: bool = false,
+        /// Reads a second in an open loop, over all workers.
+        pub rate: Option<f64> = None,
+        /// Drop what each case reads from the page cache before it.
+        pub evict: bool = false,
+        /// Put the buffers on huge pages, where the system grants them.
+        pub huge_pages: bool = true,
     }
 }
 
 impl DiskParameters {
     /// Refuses what cannot be, with a sentence that says what to give instead.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         let Workload { workers, depth, method, .. } = self.workload();
         let repeated = self.repeated_zone();
         let views = [!self.zones.is_empty(), self.sweep.is_some(), self.seek_distances];
         match self {
-            _ if self.paths.is_empty() => refuse("there is nothing to read: name a file or a block device".into()),
+            _ if self.paths.is_empty() => refuse("there is nothing to read: name a file or a block device"),
             _ if views.into_iter().filter(|view| *view).count() > 1 => {
-                refuse("--zones, --sweep and --seek-distances exclude each other: give one of them".into())
+                refuse("--zones, --sweep and --seek-distances exclude each other: give one of them")
             }
             _ if repeated.is_some() => {
                 let zone = repeated.map_or("a zone", Zone::name);
                 refuse(format!("--zones names {zone} more than once: name each zone once"))
             }
-            _ if depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
+            _ if depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1"),
             _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > depth) => {
-                refuse("--reap-batch must be between 1 and --depth".into())
+                refuse("--reap-batch must be between 1 and --depth")
             }
             // An open loop takes every read as it ends, to begin the next one in time.
             _ if self.rate.is_some() && self.reap_batch.is_some_and(|batch| batch > 1) => {
-                refuse("--rate collects reads one by one, as they end: leave out --reap-batch".into())
+                refuse("--rate collects reads one by one, as they end: leave out --reap-batch")
             }
+            _ if self.sweep.is_some() && self.rate.is_some() => refuse(
+                "a sweep shows what each place gives, in a sequential pass at full speed too: leave out --rate, or \
+                 give --rate without --sweep, with --offset and --span for a place",
+            ),
             _ if self.sweep.is_some() && self.pattern == Order::Sequential => {
-                refuse("a sweep reads each place at random and then in sequence: leave out --pattern".into())
+                refuse("a sweep reads each place at random and then in sequence: leave out --pattern")
             }
             _ if self.seek_distances && self.pattern == Order::Sequential => {
-                refuse("--seek-distances sets the order of the reads: leave out --pattern".into())
+                refuse("--seek-distances sets the order of the reads: leave out --pattern")
             }
             _ if workers > WORKERS_MAX => {
                 refuse(format!("{workers} workers are too many: the largest --workers is {WORKERS_MAX}"))
             }
-            _ if workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
-            _ if self.block_size.0 == 0 => {
-                refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
-            }
+            _ if workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1"),
+            _ if self.block_size.0 == 0 => refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so"),
             _ if self.block_size.0 > READ_BYTES_MAX => {
-                refuse("the kernel reads less than 2 GiB at once: give --block-size 1GiB or less".into())
+                refuse("the kernel reads less than 2 GiB at once: give --block-size 1GiB or less")
             }
             _ if self.workload().stop_after.is_nothing() => {
-                refuse("there is nothing to read: give --count or --duration above 0".into())
+                refuse("there is nothing to read: give --count or --duration above 0")
             }
             _ if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) => {
-                refuse("--rate is in reads a second and must be above 0".into())
+                refuse("--rate is in reads a second and must be above 0")
             }
             _ if self.zones.contains(&Zone::Both) && workers == 1 => {
-                refuse("the zone 'both' needs a worker in each zone: give --workers 2".into())
+                refuse("the zone 'both' needs a worker in each zone: give --workers 2")
             }
             _ if self.sweep.is_some_and(|places| places < 2) => {
-                refuse("a sweep needs at least 2 places: the first and the last".into())
+                refuse("a sweep needs at least 2 places: the first and the last")
             }
             _ if self.sweep.is_some_and(|places| places > PLACES_MAX) => {
                 refuse(format!("no page shows more than {PLACES_MAX} places: give --sweep {PLACES_MAX} or fewer"))
@@ -305,6 +280,17 @@ mod tests {
         let refused = "--zones names outer more than once: name each zone once";
         assert_eq!(checked(&[Zone::Outer, Zone::Outer]), Err(refused.into()));
         assert_eq!(checked(&[Zone::Inner, Zone::Outer, Zone::Both, Zone::Outer]), Err(refused.into()));
+    }
+
+    #[test]
+    fn a_sweep_does_not_read_at_full_speed_where_a_rate_was_asked_for() {
+        let check = |sweep, rate| {
+            let paths = vec!["null:".into()];
+            DiskParameters { paths, sweep, rate, ..DiskParameters::default() }.check()
+        };
+        assert!(check(Some(4), None).is_ok() && check(None, Some(100.0)).is_ok());
+        let refused = check(Some(4), Some(100.0)).unwrap_err().to_string();
+        assert!(refused.contains("at full speed too: leave out --rate"), "{refused}");
     }
 
     #[test]

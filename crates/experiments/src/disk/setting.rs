@@ -13,13 +13,13 @@ use measure::random::mix;
 use measure::schema::disk::parameters;
 use measure::schema::reads;
 use serde_json::json;
-use sys::file::{Caching, Target, witness};
+use sys::file::{Caching, Kind, Target, witness};
 use sys::memory::Pages;
 
 use super::findings::Extent;
 use super::parameters::{DiskParameters, View, Zone};
 use super::workload::Workload;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 use crate::journal::Journal;
 use crate::reading::PageCache;
 use crate::region;
@@ -60,25 +60,21 @@ impl<'a> Setting<'a> {
 
     fn check(&self) -> Result<(), ExperimentError> {
         if self.device.describe().is_virtual && self.workload.workers > 1 && self.workload.rate.is_some() {
-            let name = self.device.name();
             let advice = match &self.view {
                 View::Zones(named) if named.contains(&Zone::Both) => "leave out --rate, as the zone 'both' needs two",
                 _ => "give --workers 1",
             };
-            let sentence = format!("--rate on the model {name} works with one worker: {advice}");
-            return Err(ExperimentError::Parameters(sentence));
+            return refuse(format!("--rate on the model {} works with one worker: {advice}", self.device.name()));
         }
         let witnesses = self.device.witnesses();
         if self.evict && witnesses.target().is_some_and(|target| target.caching() == Caching::Direct) {
             let sentence = "--evict drops blocks from the page cache, past which these reads go: leave it out, or give \
                             --buffered";
-            return Err(ExperimentError::Parameters(sentence.into()));
+            return refuse(sentence);
         }
         let alignment = self.device.alignment().offset.max(1);
         if !self.span.offset.is_multiple_of(u64::from(alignment)) {
-            let name = self.name();
-            let sentence = format!("--offset must be a multiple of {alignment} bytes on {name}");
-            return Err(ExperimentError::Parameters(sentence));
+            return refuse(format!("--offset must be a multiple of {alignment} bytes on {}", self.name()));
         }
         Ok(())
     }
@@ -91,13 +87,6 @@ impl<'a> Setting<'a> {
     /// The same where the run reads several, so that a sentence has to say of which it is.
     pub(super) fn name_among_several(&self) -> Option<String> {
         self.is_one_of_several.then(|| self.name())
-    }
-
-    /// Describes the device in the run.
-    pub(super) fn describe(&self, journal: &mut dyn Journal) {
-        for (key, value) in self.device.describe().subject {
-            journal.describe_subject(&key, value);
-        }
     }
 
     /// Looks whether what is read holds data.
@@ -136,7 +125,12 @@ impl<'a> Setting<'a> {
             _ => self.device.size().saturating_sub(offset.saturating_add(length)),
         };
         let is_all = offset == 0 && behind < self.workload.block_size as u64;
-        if is_all { Extent::Device } else { Extent::Part }
+        let is_file = self.device.witnesses().target().is_some_and(|target| target.kind() == Kind::File);
+        match (is_all, is_file) {
+            (true, true) => Extent::File,
+            (true, false) => Extent::Device,
+            (false, _) => Extent::Part,
+        }
     }
 
     /// The last zone of the device, as large as the first.
@@ -268,47 +262,35 @@ fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Res
         _ => rest,
     };
     let length = parameters.span.map_or(whole, |span| span.0);
+    let path = path.display();
+    let [all, begin, part, one] = [size, offset, length, block].map(size_in_words);
     if parameters.span.is_some_and(|span| span.0 < block) {
-        let [length, block] = [length, block].map(size_in_words);
-        let sentence = format!("a span of {length} holds no block of {block}: give a larger --span");
-        return Err(ExperimentError::Parameters(sentence));
+        return refuse(format!("a span of {part} holds no block of {one}: give a larger --span"));
     }
     if parameters.span.is_none() && length < block && block <= rest {
-        return Err(ExperimentError::Parameters(format!(
-            "a zone is a third of what there is, and a third of {} in {} holds no block of {}: give a smaller \
-             --block-size",
-            size_in_words(rest),
-            path.display(),
-            size_in_words(block)
-        )));
+        let rest = size_in_words(rest);
+        return refuse(format!(
+            "a zone is a third of what there is, and a third of {rest} in {path} holds no block of {one}: give a \
+             smaller --block-size"
+        ));
     }
     if length > rest || length < block {
-        return Err(ExperimentError::Parameters(format!(
-            "{} holds {}: {} from offset {} on are not in it; give a smaller --span or --offset",
-            path.display(),
-            size_in_words(size),
-            size_in_words(length.max(block)),
-            size_in_words(offset)
-        )));
+        let wanted = size_in_words(length.max(block));
+        return refuse(format!(
+            "{path} holds {all}: {wanted} from offset {begin} on are not in it; give a smaller --span or --offset"
+        ));
     }
     if matches!(view, View::Sweep(_) | View::SeekDistances) && length / block == 1 {
-        return Err(ExperimentError::Parameters(format!(
-            "{} of {} hold one block of {}, and places and distances need two: give a larger --span, a smaller \
-             --block-size or a larger file",
-            size_in_words(length),
-            path.display(),
-            size_in_words(block)
-        )));
+        return refuse(format!(
+            "{part} of {path} hold one block of {one}, and places and distances need two: give a larger --span, a \
+             smaller --block-size or a larger file"
+        ));
     }
     if matches!(view, View::Zones(_)) && size - length < offset.saturating_add(length) {
-        return Err(ExperimentError::Parameters(format!(
-            "zones of {} from offset {} on overlap on {}, which holds {}: the same blocks would be read in both; give \
-             a smaller --span or --offset",
-            size_in_words(length),
-            size_in_words(offset),
-            path.display(),
-            size_in_words(size)
-        )));
+        return refuse(format!(
+            "zones of {part} from offset {begin} on overlap on {path}, which holds {all}: the same blocks would be \
+             read in both; give a smaller --span or --offset"
+        ));
     }
     Ok(Span { offset, length: length / block * block })
 }
@@ -408,6 +390,19 @@ mod tests {
         assert_eq!(parts.map(extent), [Extent::Part; 2]);
         assert_eq!(extent(DiskParameters { span, ..zones() }), Extent::Device, "they lie at its two ends");
         assert_eq!(extent(DiskParameters { offset, ..zones() }), Extent::Part);
+    }
+
+    #[test]
+    fn the_ends_of_a_file_are_not_called_those_of_a_device() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        let extent = |offset| {
+            let zones = vec![Zone::Outer, Zone::Inner];
+            let (offset, buffered) = (Size(offset), true);
+            let parameters = DiskParameters { zones, offset, buffered, ..DiskParameters::default() };
+            Setting::open(file.path(), &parameters).unwrap().extent()
+        };
+        assert_eq!([0, 64 << 10].map(extent), [Extent::File, Extent::Part]);
     }
 
     #[test]

@@ -220,7 +220,7 @@ fn add_bandwidth(
         time => time,
     };
     let pattern = Pattern::Sequential;
-    let workload = Workload { pattern, block_size, stop_after, workers: 1, rate: None, ..setting.workload };
+    let workload = Workload { pattern, block_size, stop_after, workers: 1, ..setting.workload };
     let what = format!("the sequential reads at the same place of {}", setting.name());
     let ask = Ask { case: setting.case(&workload, span), what, plans: workload.plans(span) };
     let in_sequence = read(setting, &ask, machine, journal)?;

@@ -11,7 +11,7 @@ use measure::quantity::{counted, size_in_words};
 use sys::memory::Pages;
 use sys::read::MethodRow;
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 
 /// Share of the free memory that the read buffers of all workers may take.
 const BUFFERS_SHARE: u64 = 4;
@@ -108,14 +108,14 @@ impl Workload {
         let slot = self.block_size.max(4096) as u64;
         let wanted = slot.saturating_mul(self.depth as u64).saturating_mul(self.workers as u64);
         match sys::host::available_memory() {
-            Some(free) if wanted > free / BUFFERS_SHARE => Err(ExperimentError::Parameters(format!(
+            Some(free) if wanted > free / BUFFERS_SHARE => refuse(format!(
                 "{} with {} of {} in flight each would need {} MiB of buffers, more than a quarter of the free memory: \
                  give smaller --workers, --depth or --block-size",
                 counted(self.workers as u64, "worker", "workers"),
                 counted(self.depth as u64, "read", "reads"),
                 size_in_words(self.block_size as u64),
                 wanted >> 20
-            ))),
+            )),
             _ => Ok(()),
         }
     }

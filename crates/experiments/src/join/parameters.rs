@@ -1,11 +1,11 @@
 //! The parameters of the experiment, with their defaults and what they refuse.
 
 use dataset::keyed::KeyedShape;
-use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::nested_loops::Asked;
 
 use crate::error::{ExperimentError, refuse};
+use crate::with_defaults::with_defaults;
 use crate::{sampling, subject_run};
 
 /// Joins of each case by default, with the engine alone.
@@ -17,32 +17,20 @@ pub const REPEAT_BESIDE: usize = 3;
 /// Most reads in flight.
 const DEPTH_MAX: usize = 4096;
 
-/// Parameters of the experiment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct JoinParameters {
-    /// What is measured.
-    pub on: Places,
-    /// Per cents of the inner rows that lie out of the order of the keys.
-    pub rands: Vec<u8>,
-    /// Outer rows of a join.
-    pub outer_rows: u64,
-    /// Joins of each case; the default depends on what is measured.
-    pub repeat: Option<usize>,
-    /// What subjects are asked for.
-    #[serde(flatten)]
-    pub asked: Asked,
-}
-
-impl Default for JoinParameters {
-    fn default() -> JoinParameters {
-        JoinParameters {
-            on: Places::default(),
-            rands: vec![100],
-            outer_rows: 2000,
-            repeat: None,
-            asked: Asked::default(),
-        }
+with_defaults! {
+    /// Parameters of the experiment.
+    pub struct JoinParameters {
+        /// What is measured.
+        pub on: Places = Places::default(),
+        /// Per cents of the inner rows that lie out of the order of the keys.
+        pub rands: Vec<u8> = vec![100],
+        /// Outer rows of a join.
+        pub outer_rows: u64 = 2000,
+        /// Joins of each case; the default depends on what is measured.
+        pub repeat: Option<usize> = None,
+        /// What subjects are asked for.
+        #[serde(flatten)]
+        pub asked: Asked = Asked::default(),
     }
 }
 

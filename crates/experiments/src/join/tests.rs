@@ -23,6 +23,9 @@ use crate::machine::Machine;
 
 const ROWS: u64 = 1000;
 
+/// Outer rows that a fake has memory for.
+const OUTER_ROWS_MAX: u64 = 1_000_000;
+
 /// What was done, by all subjects of a test.
 pub(super) type Log = Rc<RefCell<Vec<String>>>;
 
@@ -104,6 +107,11 @@ impl Subject for Fake {
 }
 
 impl NestedLoops for Fake {
+    fn check_outer_rows(&self, count: u64) -> Result<(), SubjectError> {
+        let refused = || SubjectError::Failed("give fewer --outer-rows".into());
+        if count > OUTER_ROWS_MAX { Err(refused()) } else { Ok(()) }
+    }
+
     fn prepare(&mut self, table: InnerTable, _progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError> {
         self.note(&format!("prepares {}", table.rand));
         self.table = Some(table);
@@ -169,6 +177,15 @@ fn run_all(parameters: JoinParameters, subjects: Vec<Fake>, stop: Stop) -> (Resu
     let mut kept = Kept::default();
     let outcome = measure(&parameters, openers.collect(), &environment, &machine, &mut kept);
     (outcome, kept)
+}
+
+#[test]
+fn outer_rows_that_a_subject_has_no_memory_for_are_refused_before_the_first_join() {
+    let log = Log::default();
+    let parameters = JoinParameters { outer_rows: OUTER_ROWS_MAX + 1, ..JoinParameters::default() };
+    let (outcome, kept) = run_all(parameters, vec![Fake::new("here", &log)], Stop::default());
+    assert_eq!(outcome.unwrap_err().to_string(), "give fewer --outer-rows");
+    assert!(log.borrow().is_empty() && kept.cases.is_empty(), "{:?}", log.borrow());
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter, reap_batch_for};
 use device::tier::Stored;
-use device::workers::Team;
 use device::{Device, Slots};
 use measure::schema::{ladder, reads};
 use measure::{Case, Metric, Parameters, Statistics};
@@ -43,16 +42,6 @@ pub(super) fn plan(steps: &Steps<'_>, depth: usize, stop_after: StopAfter) -> Re
         warm_up: StopAfter::Reads(0),
         stop_after,
         rate: None,
-    }
-}
-
-/// Reads without keeping a case.
-pub(super) fn read_unmeasured(steps: &Steps<'_>, device: &dyn Device, plan: ReadPlan) -> Result<(), ExperimentError> {
-    let plans = [plan];
-    let team = Team::open(device, None, &plans)?;
-    match team.read(&steps.machine.clock, steps.machine.stop.flag())?.outcome.failure {
-        Some(failure) => Err(ExperimentError::ReadFailed { path: device.name().into(), failure }),
-        None => Ok(()),
     }
 }
 

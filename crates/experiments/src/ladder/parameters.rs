@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use measure::Size;
 use measure::quantity::size_in_words;
-use serde::{Deserialize, Serialize};
 use sys::host;
 use sys::memory::Pages;
 
 use crate::error::{ExperimentError, refuse};
+use crate::with_defaults::with_defaults;
 
 /// Bytes of the test file by default.
 pub const FILE: u64 = 1 << 30;
@@ -25,28 +25,24 @@ pub const CACHED_PART: u64 = 128 << 20;
 const TIME: Duration = Duration::from_secs(32);
 const TIME_ON: Duration = Duration::from_secs(46);
 
-/// Parameters of the experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LadderParameters {
-    /// Where the test file is made; the command fills in a directory.
-    pub dir: PathBuf,
-    /// Bytes of the test file; the default depends on what reads it.
-    pub size: Option<Size>,
-    /// A device for the device rungs, instead of the test file: a file, a block device, a word of `device::DEVICES`.
-    pub on: Option<PathBuf>,
-    /// Put the buffers of device reads on huge pages, where the system grants them.
-    pub huge_pages: bool,
-    /// Picks the order of random accesses and the content of the test file.
-    pub seed: Option<u64>,
-    /// The most memory that the rungs of main memory and of the pool walk through: for tests of the other rungs.
-    #[serde(skip)]
-    pub memory_max: Option<Size>,
-}
-
-impl Default for LadderParameters {
-    fn default() -> LadderParameters {
-        LadderParameters { dir: PathBuf::new(), size: None, on: None, huge_pages: true, seed: None, memory_max: None }
+with_defaults! {
+    /// Parameters of the experiment.
+    #[derive(PartialEq)]
+    pub struct LadderParameters {
+        /// Where the test file is made; the command fills in a directory.
+        pub dir: PathBuf = PathBuf::new(),
+        /// Bytes of the test file; the default depends on what reads it.
+        pub size: Option<Size> = None,
+        /// A device for the device rungs, instead of the test file: a file, a block device, a word of
+        /// `device::DEVICES`.
+        pub on: Option<PathBuf> = None,
+        /// Put the buffers of device reads on huge pages, where the system grants them.
+        pub huge_pages: bool = true,
+        /// Picks the order of random accesses and the content of the test file.
+        pub seed: Option<u64> = None,
+        /// The most memory that the rungs of main memory and of the pool walk through: for tests of the other rungs.
+        #[serde(skip)]
+        pub memory_max: Option<Size> = None,
     }
 }
 

@@ -53,9 +53,7 @@ impl Storage {
 
     /// Describes in the run what the storage rungs are measured on.
     pub(super) fn describe(&self, dir: &Path, journal: &mut dyn Journal) {
-        for (key, value) in self.device.describe().subject {
-            journal.describe_subject(&key, value);
-        }
+        journal.describe_all(self.device.describe().subject);
         if !self.foreign {
             journal.describe_subject("path", json!("test file made by this run"));
             journal.describe_subject("folder", json!(dir.display().to_string()));

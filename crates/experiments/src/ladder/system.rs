@@ -7,12 +7,13 @@ use measure::Nanos;
 use sys::file::{Caching, Target};
 use sys::time::system_call;
 
-use super::block_reads::{Source, keep, measure, plan, read_rung, read_unmeasured};
+use super::block_reads::{Source, keep, measure, plan, read_rung};
 use super::findings;
 use super::parameters::CACHED_PART;
 use super::steps::Steps;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
+use crate::reading;
 
 /// Measures system-call and page-cache-read.
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
@@ -38,7 +39,7 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     let (pattern, block_size, stop_after) = (Pattern::Sequential, 1 << 20, StopAfter::Reads(length >> 20));
     let warming = ReadPlan { pattern, block_size, stop_after, warm_up: StopAfter::Reads(0), ..plan };
     let cached = Target::open(&file.path(), Caching::Buffered)?;
-    read_unmeasured(steps, &cached, warming)?;
+    reading::unmeasured(steps.machine, &cached, (None, warming))?;
     let source = Source { device: &cached, stored: Stored::default() };
     let measured = measure(steps, source, plan, "page-cache-read", journal)?;
     if !measured.interrupted {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use dataset::COLUMNS_MAX;
 use measure::quantity::Size;
-use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::logical_reads::{Access, Asked, Cell, Touch, TouchAxis};
 
 use crate::error::{ExperimentError, refuse};
+use crate::with_defaults::with_defaults;
 use crate::{sampling, subject_run};
 
 /// Bytes of a table by default, with the engine alone.
@@ -18,56 +18,35 @@ pub const PAYLOAD: Size = Size(256 << 20);
 /// and the table has to fit with the heads of all its rows.
 pub const PAYLOAD_BESIDE: Size = Size(32 << 20);
 
-/// Parameters of the experiment; every list multiplies the cases.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LioParameters {
-    /// What is measured.
-    pub on: Places,
-    /// Where the engine's tables lie.
-    pub directory: PathBuf,
-    /// Bytes of all columns of all rows of a table; the default depends on what is measured.
-    pub payload: Option<Size>,
-    /// Bytes of a row.
-    pub row_lengths: Vec<u32>,
-    /// Columns of a row.
-    pub columns: Vec<u32>,
-    /// How blocks are accessed; empty for the default, which depends on what is measured.
-    pub accesses: Vec<Access>,
-    /// What is touched; empty for the default, which depends on what is measured.
-    pub touches: Vec<TouchAxis>,
-    /// Numbers of threads.
-    pub threads: Vec<usize>,
-    /// Percentages of rows that changed since the reader's snapshot.
-    pub changed_rows: Vec<u32>,
-    /// Samples of a case.
-    pub repeat: usize,
-    /// Picks random orders.
-    pub seed: u64,
-    /// Whether tables that are there are loaded again.
-    pub reload: bool,
-    /// Whether the stacks of the readers are sampled.
-    pub sampled: bool,
-}
-
-impl Default for LioParameters {
-    fn default() -> LioParameters {
-        LioParameters {
-            on: Places::default(),
-            directory: PathBuf::new(),
-            payload: None,
-            // The nine tables as published.
-            row_lengths: vec![2500, 250, 25],
-            columns: vec![1, 5, 25],
-            accesses: Vec::new(),
-            touches: Vec::new(),
-            threads: vec![1],
-            changed_rows: vec![0],
-            repeat: 7,
-            seed: 1,
-            reload: false,
-            sampled: false,
-        }
+with_defaults! {
+    /// Parameters of the experiment; every list multiplies the cases.
+    pub struct LioParameters {
+        /// What is measured.
+        pub on: Places = Places::default(),
+        /// Where the engine's tables lie.
+        pub directory: PathBuf = PathBuf::new(),
+        /// Bytes of all columns of all rows of a table; the default depends on what is measured.
+        pub payload: Option<Size> = None,
+        /// Bytes of a row: by default, with the default columns, the nine tables as published.
+        pub row_lengths: Vec<u32> = vec![2500, 250, 25],
+        /// Columns of a row.
+        pub columns: Vec<u32> = vec![1, 5, 25],
+        /// How blocks are accessed; empty for the default, which depends on what is measured.
+        pub accesses: Vec<Access> = Vec::new(),
+        /// What is touched; empty for the default, which depends on what is measured.
+        pub touches: Vec<TouchAxis> = Vec::new(),
+        /// Numbers of threads.
+        pub threads: Vec<usize> = vec![1],
+        /// Percentages of rows that changed since the reader's snapshot.
+        pub changed_rows: Vec<u32> = vec![0],
+        /// Samples of a case.
+        pub repeat: usize = 7,
+        /// Picks random orders.
+        pub seed: u64 = 1,
+        /// Whether tables that are there are loaded again.
+        pub reload: bool = false,
+        /// Whether the stacks of the readers are sampled.
+        pub sampled: bool = false,
     }
 }
 

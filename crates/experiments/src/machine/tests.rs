@@ -7,6 +7,13 @@ use sides::{Reading, both_sides, reading, says};
 
 use super::*;
 
+impl Machine {
+    /// The same with a last cache of this many bytes.
+    pub(crate) fn with_last_cache(self, bytes: u64) -> Machine {
+        Machine { last_cache: OnceCell::from(Some(LastCache::of(bytes, bytes, [1.0, 1.0]))), ..self }
+    }
+}
+
 const UNCHANGED: Change =
     Change { core_ghz: None, additions: None, stolen: None, throttled: None, elapsed: Nanos(1_000_000_000) };
 
@@ -82,10 +89,6 @@ fn what_disturbs_a_measurement_is_found_beyond_its_limit_and_not_before() {
         Disturbances { blocks: 3, shared: noted, ..Disturbances::default() }.findings()
     };
     let cache = |deep: &f64| LastCache::of(32 << 20, 4 << 20, [34.0, *deep]).finding();
-    let kind = |is_slow: &bool| match is_slow {
-        true => ClockKind::Monotonic { reason: "it jumps".into() },
-        false => ClockKind::Tsc { ghz: 2.0 },
-    };
     both_sides(
         &conditions::findings::ALL,
         vec![
@@ -113,7 +116,7 @@ fn what_disturbs_a_measurement_is_found_beyond_its_limit_and_not_before() {
             reading(
                 row::SLOW_CLOCK,
                 any::<bool>(),
-                move |is_slow| slow_clock(&kind(is_slow)),
+                |is_slow| slow_clock(is_slow.then_some("it jumps")),
                 |is_slow| is_slow.then(|| says!["because it jumps:"]),
             ),
             reading(

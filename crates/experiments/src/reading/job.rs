@@ -79,16 +79,3 @@ impl Measured {
         Ok(())
     }
 }
-
-#[cfg(test)]
-impl Measured {
-    /// A reading with these metrics, served by this level; without one, by a model.
-    pub(crate) fn of(metrics: Vec<Metric>, tier: Option<Tier>) -> Measured {
-        let case = Case { metrics, ..Case::default() };
-        let proof = "they counted 7 MiB".into();
-        let verdict = tier.map(|tier| Verdict { tier, proof, is_by_layer: false });
-        let model =
-            Unwitnessed { tier: "model", name: "the model", takes_time: true, no_page_cache: "a model has no host" };
-        Measured { cases: vec![case], unwitnessed: verdict.is_none().then_some(model), verdict, interrupted: false }
-    }
-}

@@ -8,7 +8,6 @@ use measure::random::{Permutation, SplitMix64};
 use measure::schema::reads;
 use measure::schema::roundtrip::{self, findings as row, parameters};
 use measure::{Case, Finding, Parameters, Unit};
-use serde::{Deserialize, Serialize};
 use subjects::round_trip::{Asked, Pass, PassOffer, RoundTrip, SingleReads, Sources};
 use subjects::{Environment, Places};
 
@@ -17,6 +16,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::subject_run::{self, Descriptions};
+use crate::with_defaults::with_defaults;
 
 /// Readings of a pass.
 const REPEAT: usize = 5;
@@ -30,21 +30,15 @@ const PAGE_CACHE_MICROS: f64 = 20.0;
 /// What the page cache may hold or lack of a table that is as good as out of it, or in it.
 const KEPT_MAX: f64 = 0.01;
 
-/// Parameters of the experiment on subjects.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SubjectTripParameters {
-    /// What is measured.
-    pub on: Places,
-    /// Blocks read at a time.
-    pub blocks: u64,
-    /// Picks the blocks.
-    pub seed: u64,
-}
-
-impl Default for SubjectTripParameters {
-    fn default() -> SubjectTripParameters {
-        SubjectTripParameters { on: Places::default(), blocks: 256, seed: 0 }
+with_defaults! {
+    /// Parameters of the experiment on subjects.
+    pub struct SubjectTripParameters {
+        /// What is measured.
+        pub on: Places = Places::default(),
+        /// Blocks read at a time.
+        pub blocks: u64 = 256,
+        /// Picks the blocks.
+        pub seed: u64 = 0,
     }
 }
 

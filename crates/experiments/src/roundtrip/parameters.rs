@@ -3,34 +3,29 @@
 use std::path::PathBuf;
 
 use measure::Size;
-use serde::{Deserialize, Serialize};
 use sys::read::READ_BYTES_MAX;
 
 use crate::error::{ExperimentError, refuse};
+use crate::with_defaults::with_defaults;
 
 /// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
 pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
 
-/// Parameters of the experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RoundtripParameters {
-    /// Devices: files, block devices, and words of `device::DEVICES`.
-    pub paths: Vec<PathBuf>,
-    /// Blocks read singly; the multi-block passes read as many in fewer requests, but at least 16 of them, or below 16
-    /// blocks that many.
-    pub blocks: u64,
-    /// Bytes a block.
-    pub block_size: Size,
-    /// Picks the blocks. A seed used before on the same file picks blocks that were touched before.
-    pub seed: Option<u64>,
-    /// Drop the blocks from the page cache first, where there is no direct I/O.
-    pub evict: bool,
-}
-
-impl Default for RoundtripParameters {
-    fn default() -> RoundtripParameters {
-        RoundtripParameters { paths: Vec::new(), blocks: 256, block_size: Size(8192), seed: None, evict: false }
+with_defaults! {
+    /// Parameters of the experiment.
+    #[derive(PartialEq)]
+    pub struct RoundtripParameters {
+        /// Devices: files, block devices, and words of `device::DEVICES`.
+        pub paths: Vec<PathBuf> = Vec::new(),
+        /// Blocks read singly; the multi-block passes read as many in fewer requests, but at least 16 of them, or below
+        /// 16 blocks that many.
+        pub blocks: u64 = 256,
+        /// Bytes a block.
+        pub block_size: Size = Size(8192),
+        /// Picks the blocks. A seed used before on the same file picks blocks that were touched before.
+        pub seed: Option<u64> = None,
+        /// Drop the blocks from the page cache first, where there is no direct I/O.
+        pub evict: bool = false,
     }
 }
 

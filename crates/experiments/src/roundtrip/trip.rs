@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use device::pattern::Span;
 use device::tier::Stored;
-use device::workers::Team;
 use device::{Device, Witnesses, content};
 use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
@@ -40,7 +39,7 @@ const OTHER_PLACE: &str = "use a file system that does direct I/O, or a block de
 pub(super) struct Trip<'a> {
     layout: Layout<'a>,
     machine: &'a Machine,
-    device: Box<dyn Device>,
+    pub(super) device: Box<dyn Device>,
     method: &'static MethodRow,
     stored: Cell<Stored>,
     pub(super) way: Way,
@@ -76,13 +75,6 @@ impl<'a> Trip<'a> {
     /// Whether blocks are dropped from the page cache before each pass.
     fn is_evicted(&self) -> bool {
         self.layout.parameters.evict && self.way == Way::ThroughPageCache
-    }
-
-    /// Describes the device in the run.
-    pub(super) fn describe(&self, journal: &mut dyn Journal) {
-        for (key, value) in self.device.describe().subject {
-            journal.describe_subject(&key, value);
-        }
     }
 
     /// Measures the passes. ^C ends it after the one under way, which is not kept. Gives whether any is kept. Where the
@@ -192,12 +184,8 @@ impl<'a> Trip<'a> {
 
     /// Reads the requests a few times, unmeasured.
     fn warm(&self, device: &dyn Device, requests: Requests) -> Result<(), ExperimentError> {
-        let plans = [self.layout.plan(requests, 0, requests.count * WARMING_ROUNDS)];
-        let team = Team::open(device, Some(self.method), &plans)?;
-        match team.read(&self.machine.clock, self.machine.stop.flag())?.outcome.failure {
-            Some(failure) => Err(ExperimentError::ReadFailed { path: self.layout.path.into(), failure }),
-            None => Ok(()),
-        }
+        let plan = self.layout.plan(requests, 0, requests.count * WARMING_ROUNDS);
+        reading::unmeasured(self.machine, device, (Some(self.method), plan))
     }
 
     fn evict_if_buffered(&self, target: &Target, requests: Requests) -> Result<(), ExperimentError> {

@@ -3,13 +3,13 @@
 use measure::quantity::{Size, size_in_words};
 use measure::schema::scan;
 use measure::words::Word;
-use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Level, Watch};
 use subjects::engine::access_paths::AccessEngine;
 
 use crate::error::{ExperimentError, refuse};
 use crate::sampling;
+use crate::with_defaults::with_defaults;
 
 /// Rows of the published table.
 pub const PUBLISHED_ROWS: u64 = scan::TABLE_ROWS.value as u64;
@@ -23,46 +23,29 @@ pub const ROWS_BESIDE: u64 = 1_000_000;
 /// Memory that is read in sequence to learn its bandwidth: many times the last cache of most processors.
 pub(super) const STREAM_BYTES: u64 = 512 << 20;
 
-/// Parameters of the experiment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScanParameters {
-    /// What is measured.
-    pub on: Places,
-    /// Rows of the table; `None`: [`ROWS`] or [`ROWS_BESIDE`].
-    pub rows: Option<u64>,
-    /// Access paths; empty: all that can answer the question.
-    pub path: Vec<AccessPath>,
-    /// What is asked; `None`: [`Asked::AllPass`].
-    pub question: Option<Asked>,
-    /// Numbers of threads, for the paths that threads can share.
-    pub threads: Vec<usize>,
-    /// Whether units of columns may be answered from their least and greatest value.
-    pub zone_maps: bool,
-    /// How hard columnar units are compressed.
-    pub level: Level,
-    /// Samples of a case.
-    pub repeat: usize,
-    /// Memory that the run may take; `None`: 95 % of what is free.
-    pub memory: Option<Size>,
-    /// Seed of the generated rows.
-    pub seed: u64,
-}
-
-impl Default for ScanParameters {
-    fn default() -> ScanParameters {
-        ScanParameters {
-            on: Places::default(),
-            rows: None,
-            path: Vec::new(),
-            question: None,
-            threads: vec![1],
-            zone_maps: true,
-            level: Level::QueryLow,
-            repeat: 7,
-            memory: None,
-            seed: 1,
-        }
+with_defaults! {
+    /// Parameters of the experiment.
+    pub struct ScanParameters {
+        /// What is measured.
+        pub on: Places = Places::default(),
+        /// Rows of the table; `None`: [`ROWS`] or [`ROWS_BESIDE`].
+        pub rows: Option<u64> = None,
+        /// Access paths; empty: all that can answer the question.
+        pub path: Vec<AccessPath> = Vec::new(),
+        /// What is asked; `None`: [`Asked::AllPass`].
+        pub question: Option<Asked> = None,
+        /// Numbers of threads, for the paths that threads can share.
+        pub threads: Vec<usize> = vec![1],
+        /// Whether units of columns may be answered from their least and greatest value.
+        pub zone_maps: bool = true,
+        /// How hard columnar units are compressed.
+        pub level: Level = Level::QueryLow,
+        /// Samples of a case.
+        pub repeat: usize = 7,
+        /// Memory that the run may take; `None`: 95 % of what is free.
+        pub memory: Option<Size> = None,
+        /// Seed of the generated rows.
+        pub seed: u64 = 1,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use profile::source::sampled::{Sample, SampledProfile, Traced};
 
 use super::intervals::Interval;
+use crate::tracing::add_traced;
 
 /// Most reads, and most requests, that are kept until the watch ends: some 100 bytes each.
 const KEPT_MAX: usize = 1 << 20;
@@ -30,16 +31,8 @@ impl TracedReads {
     }
 
     /// Adds what was traced since the last time. Reads and requests that find no room count as lost records.
-    pub(crate) fn add(&mut self, mut more: Traced) {
-        let known = &mut self.traced;
-        known.records += more.records;
-        known.lost += more.lost;
-        if known.reads.len() + more.reads.len() > KEPT_MAX || known.requests.len() + more.requests.len() > KEPT_MAX {
-            known.lost += (more.reads.len() + more.requests.len()) as u64;
-            return;
-        }
-        known.reads.append(&mut more.reads);
-        known.requests.append(&mut more.requests);
+    pub(crate) fn add(&mut self, more: Traced) {
+        add_traced(&mut self.traced, more, KEPT_MAX);
     }
 
     /// Gives the profile the reads and requests of the sessions that were watched.

@@ -31,7 +31,7 @@ pub(super) const VERSIONS: std::ops::RangeInclusive<u32> = 14..=18;
 const WITH_STARTING: u32 = 18;
 
 /// An entry as it was read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     bytes: &'a [u8],
 }

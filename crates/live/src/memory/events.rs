@@ -97,18 +97,6 @@ impl Events {
     pub(super) fn is_known(&self, wait: u32) -> bool {
         wait == 0 || self.names.contains_key(&wait) || self.listed.contains_key(&wait)
     }
-
-    /// The waits that are listed, where nothing has contradicted them.
-    #[cfg(test)]
-    pub(super) fn listed(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
-        self.listed.iter().map(|(wait, name)| (*wait, Arc::clone(name)))
-    }
-
-    /// The waits that the server has named.
-    #[cfg(test)]
-    pub(super) fn learned(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
-        self.names.iter().map(|(wait, name)| (*wait, Arc::clone(name)))
-    }
 }
 
 /// The types whose events are numbered in the order of the server's list.
@@ -134,6 +122,18 @@ fn class(wait: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Events {
+        /// The waits that are listed, where nothing has contradicted them.
+        pub(in crate::memory) fn listed(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
+            self.listed.iter().map(|(wait, name)| (*wait, Arc::clone(name)))
+        }
+
+        /// The waits that the server has named.
+        pub(in crate::memory) fn learned(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
+            self.names.iter().map(|(wait, name)| (*wait, Arc::clone(name)))
+        }
+    }
 
     #[test]
     fn the_servers_list_names_waits_by_their_order_until_it_is_seen_to_be_wrong() {

@@ -72,11 +72,4 @@ impl Place {
     pub(crate) fn is_client(&self, wait: u32) -> bool {
         wait == CLIENT_READ
     }
-
-    /// A process without any.
-    #[cfg(test)]
-    pub(crate) fn sample() -> Place {
-        let at_begin = Change { at: 0, wait: 0, state: None, state_start: None, query_start: None, query_id: None };
-        Place { backend: Arc::default(), wait: 0, entry: 0, major: 15, since_1970: 0, at_begin }
-    }
 }

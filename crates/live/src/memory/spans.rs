@@ -25,10 +25,10 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// The bytes of a process's entry.
-    pub(super) fn entry(&self, at: usize) -> &[u8] {
+    /// A process's entry.
+    pub(super) fn entry(&self, at: usize) -> Entry<'_> {
         let place = self.entries.get(at).copied().unwrap_or(usize::MAX);
-        self.bytes.get(place..).map_or(&[], |bytes| &bytes[..bytes.len().min(ENTRY_BYTES)])
+        Entry::new(self.bytes.get(place..).map_or(&[], |bytes| &bytes[..bytes.len().min(ENTRY_BYTES)]))
     }
 
     /// For what a process waits; 0 for nothing.
@@ -59,7 +59,7 @@ impl Spans {
             self.bytes[place..place + size_of::<u32>()].copy_from_slice(&wait.to_le_bytes());
             let changes = || mapping.word(process.entry + offset::CHANGES as u64).map(u32::cast_signed);
             for _ in 0..TRIES {
-                let known = Entry::new(self.entry(at));
+                let known = self.entry(at);
                 if !known.is_changing() && Some(known.changes()) == changes() {
                     break;
                 }
@@ -103,7 +103,7 @@ impl Spans {
         read_memory(process, &self.parts, &mut self.bytes)?;
         // An entry that its process was changing is read once more, on its own.
         for (at, one) in processes.iter().enumerate() {
-            if Entry::new(self.entry(at)).is_changing() {
+            if self.entry(at).is_changing() {
                 let place = self.entries[at];
                 let part = Part { address: one.entry, length: ENTRY_BYTES };
                 read_memory(process, &[part], &mut self.bytes[place..place + ENTRY_BYTES])?;
@@ -129,7 +129,7 @@ mod tests {
         for (at, process) in processes.iter().enumerate() {
             let begin = |address: u64| ((address - base) % 251) as u8;
             assert_eq!(spans.bytes[spans.waits[at]], begin(process.wait));
-            assert_eq!(spans.entry(at)[0], begin(process.entry));
+            assert_eq!(spans.bytes[spans.entries[at]], begin(process.entry));
         }
     }
 }

@@ -16,7 +16,6 @@ use profile::source::sampled::{Backend, CLIENT, Sample, State};
 use server::Address;
 use server::private::{Installation, PrivateServer, ServerSettings, Source};
 
-use super::MemorySampler;
 use super::entry::{ENTRY_BYTES, Entry, offset};
 use super::events::Events;
 use super::image::Variables;
@@ -24,6 +23,7 @@ use super::names::Names;
 use super::process::Process;
 use super::relatives::Relatives;
 use super::spans::Spans;
+use super::{Change, MemorySampler, Place};
 use crate::sampler::{Sampler, Texts};
 use crate::sql::SqlSampler;
 
@@ -33,7 +33,7 @@ static GO_ON: AtomicBool = AtomicBool::new(false);
 const CLIENT_READ: u32 = 0x0600_0000;
 
 /// How long waits are learned from a load, and how long at most where a busy machine shows some of them late.
-const LEARNED_FOR: Duration = Duration::from_secs(3);
+const LEARNED_FOR: Duration = Duration::from_secs(2);
 const LEARNED_MOST: Duration = Duration::from_secs(60);
 
 /// Waits of the load that last; of the others it depends on the machine which are met.
@@ -94,6 +94,14 @@ impl MemorySampler {
 
     pub(crate) fn is_mapped(&self) -> bool {
         self.mapping.is_some()
+    }
+}
+
+impl Place {
+    /// A process without any.
+    pub(crate) fn sample() -> Place {
+        let at_begin = Change { at: 0, wait: 0, state: None, state_start: None, query_start: None, query_id: None };
+        Place { backend: Arc::default(), wait: 0, entry: 0, major: 15, since_1970: 0, at_begin }
     }
 }
 
@@ -301,7 +309,7 @@ fn a_process_in_a_part_of_the_shared_memory_that_is_not_mapped_does_not_keep_the
     memory.lay_out();
     memory.read().unwrap();
     assert!(!memory.is_mapped());
-    let shows_itself = |(at, process): (usize, &Process)| memory.entry(at).process() == process.number;
+    let shows_itself = |(at, process): (usize, &Process)| memory.spans.entry(at).process() == process.number;
     assert!(memory.processes.iter().enumerate().any(shows_itself), "{:?}", memory.processes);
 }
 

@@ -38,11 +38,6 @@ impl Clock {
     fn micros(self, nanos: u64) -> i64 {
         nanos.cast_signed().saturating_add(self.ahead).div_euclid(1_000)
     }
-
-    /// The same where the wall clock is this far ahead now: it may have been set.
-    fn set_to(&mut self, ahead: i64) {
-        self.ahead = ahead;
-    }
 }
 
 /// Follows the reads of a server's processes until it is dropped.
@@ -66,21 +61,17 @@ struct Found {
     files: Vec<Arc<str>>,
 }
 
-impl Found {
-    /// Adds what was traced. Reads and requests that find no room, because no look is made that takes them, count as
-    /// lost records.
-    fn add(&mut self, mut traced: Traced) {
-        let known = &mut self.traced;
-        known.records += traced.records;
-        known.lost += traced.lost;
-        let most = (known.reads.len() + traced.reads.len()).max(known.requests.len() + traced.requests.len());
-        if most > WAITING_MAX {
-            known.lost += (traced.reads.len() + traced.requests.len()) as u64;
-        } else {
-            known.reads.append(&mut traced.reads);
-            known.requests.append(&mut traced.requests);
-        }
+/// Adds what was traced to what waits, or is kept: at most this number of reads, and of requests. Those that find no
+/// room count as lost records.
+pub(crate) fn add_traced(known: &mut Traced, mut more: Traced, most: usize) {
+    known.records += more.records;
+    known.lost += more.lost;
+    if known.reads.len() + more.reads.len() > most || known.requests.len() + more.requests.len() > most {
+        known.lost += (more.reads.len() + more.requests.len()) as u64;
+        return;
     }
+    known.reads.append(&mut more.reads);
+    known.requests.append(&mut more.requests);
 }
 
 impl Follower {
@@ -228,13 +219,14 @@ impl Work {
     }
 
     fn hand_over(&mut self, ended: &[Ended], mut traced: Traced) {
-        self.clock.set_to(since_1970());
+        // It may have been set.
+        self.clock.ahead = since_1970();
         self.family.retain_own(&mut traced.requests);
         traced.requests.iter_mut().for_each(|one| one.begun = self.clock.micros(one.begun.cast_unsigned()));
         traced.reads = ended.iter().filter_map(|read| self.read(read)).collect();
         let files = self.files.take_fresh();
         let mut found = self.shared.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.add(traced);
+        add_traced(&mut found.traced, traced, WAITING_MAX);
         found.files.extend(files);
     }
 
@@ -273,11 +265,11 @@ mod tests {
         let (queue, service) = (Ticks::ZERO, Ticks::ZERO);
         let one = TracedRequest { process: 7, begun: 0, purpose: Purpose::Prefetch, bytes: 8192, queue, service };
         let of = |count: usize| Traced { requests: vec![one; count], records: 3 * count as u64, ..Traced::default() };
-        let mut found = Found::default();
+        let mut known = Traced::default();
         for count in [WAITING_MAX - 1, 2, 1, 3] {
-            found.add(of(count));
+            add_traced(&mut known, of(count), WAITING_MAX);
         }
-        let Traced { requests, records, lost, .. } = &found.traced;
+        let Traced { requests, records, lost, .. } = &known;
         assert_eq!((requests.len(), *lost, *records), (WAITING_MAX, 5, 3 * (WAITING_MAX as u64 + 5)));
     }
 
@@ -286,9 +278,9 @@ mod tests {
         let mut clock = Clock { ahead: 1_000_000_000 };
         assert_eq!(clock.micros(8_999), 1_000_008);
         // Set forward by a second, and then back by two.
-        clock.set_to(2_000_000_000);
+        clock.ahead = 2_000_000_000;
         assert_eq!(clock.micros(8_000), 2_000_008);
-        clock.set_to(0);
+        clock.ahead = 0;
         assert_eq!(clock.micros(8_000), 8);
     }
 }

@@ -8,6 +8,7 @@ use measure::quantity::{counted, grouped};
 use server::{ServerError, Session};
 
 use crate::refusal::unless_refused;
+use crate::row::{parsed, text};
 
 /// Files that one question names.
 const FILES_MAX: usize = 100;
@@ -152,7 +153,7 @@ impl Databases {
     fn ask(session: &mut Session) -> Result<Databases, ServerError> {
         let mut databases = Databases::default();
         for row in session.rows_of_all_databases(DATABASES)? {
-            let Some(number) = text(&row, 0).and_then(|number| number.parse().ok()) else { continue };
+            let Some(number) = parsed(&row, 0) else { continue };
             if text(&row, 2) == Some("t") {
                 databases.own = Some(number);
             }
@@ -250,10 +251,6 @@ fn question(nodes: &[Node]) -> String {
         "SELECT place, pg_filenode_relation(space, node)::regclass FROM (VALUES {}) AS files (place, space, node)",
         values.join(", ")
     )
-}
-
-fn text(row: &server::Row, at: usize) -> Option<&str> {
-    row.get(at)?.as_deref()
 }
 
 /// The file of a path such as `base/5/16384_fsm`; `None` where it is no relation's.

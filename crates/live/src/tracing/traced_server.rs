@@ -1,6 +1,5 @@
 //! The tracing of a server: what the follower found, the names of the relations, and the level that it is.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use profile::event::Merge;
@@ -31,7 +30,8 @@ const WORKER: &str = "worker";
 pub(crate) struct TracedServer {
     /// `None` once it has ended; `Err` holds the reason why there is none.
     follower: Result<Option<Follower>, String>,
-    relations: Relations,
+    /// The names of relations by the paths of their files.
+    pub(crate) relations: Relations,
     /// A moment, and the same by the clock of the reads.
     clock: (Instant, i64),
     /// Whether the server is asked which sessions wait for reads of others.
@@ -161,21 +161,6 @@ impl TracedServer {
         let (traced, files) = follower.finish();
         self.relations.want(files);
         Some((self.at(Instant::now()), traced))
-    }
-
-    /// The names of relations by the paths of their files.
-    pub(crate) fn names(&self) -> &BTreeMap<String, String> {
-        self.relations.names()
-    }
-
-    /// That not all relations have names, as a sentence, where that is so.
-    pub(crate) fn limit(&self) -> Option<String> {
-        self.relations.limit()
-    }
-
-    /// The same once, when it begins.
-    pub(crate) fn take_warning(&mut self) -> Option<String> {
-        self.relations.take_warning()
     }
 
     /// The reads so far by the tier that answered; why they are not traced, where they are not.

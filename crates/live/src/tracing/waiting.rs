@@ -7,6 +7,7 @@ use profile::source::sampled::AwaitedRead;
 use server::{Row, ServerError, Session};
 
 use crate::refusal::unless_refused;
+use crate::row::{parsed, text};
 
 /// The requests under way, each with the session for which it is.
 const REQUESTS: &str = "SELECT pid, target_desc FROM pg_aios WHERE operation = 'readv'";
@@ -32,9 +33,8 @@ pub(super) fn waiting(session: &mut Session) -> Result<Vec<Request>, ServerError
 }
 
 fn request(row: &Row) -> Option<Request> {
-    let text = |at: usize| row.get(at)?.as_deref();
-    let (blocks, file) = described(text(1)?)?;
-    Some(Request { process: text(0)?.parse().ok()?, file, blocks })
+    let (blocks, file) = described(text(row, 1)?)?;
+    Some(Request { process: parsed(row, 0)?, file, blocks })
 }
 
 /// The folders below the data directory in which relations lie.

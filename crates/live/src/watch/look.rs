@@ -83,8 +83,8 @@ impl Watch {
         let Some((at, traced)) = self.tracing.look(moment) else { return };
         match &mut self.listener {
             Some(listener) => {
-                listener.trace((at, &self.samples), traced, self.tracing.names());
-                self.tracing.take_warning().into_iter().for_each(|sentence| listener.say(sentence));
+                listener.trace((at, &self.samples), traced, self.tracing.relations.names());
+                self.tracing.relations.take_warning().into_iter().for_each(|sentence| listener.say(sentence));
             }
             None => self.profile.trace(at, &self.samples, traced),
         }
@@ -94,7 +94,7 @@ impl Watch {
     pub(super) fn hear_rest(&mut self) {
         let Some((at, traced)) = self.tracing.finish() else { return };
         match &mut self.listener {
-            Some(listener) => listener.trace((at, &[]), traced, self.tracing.names()),
+            Some(listener) => listener.trace((at, &[]), traced, self.tracing.relations.names()),
             None => self.profile.trace(at, &[], traced),
         }
     }

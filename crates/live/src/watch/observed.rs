@@ -171,7 +171,7 @@ impl Watch {
             db_time: closing.db_time,
             hidden: self.hidden,
             counters: closing.counters.and_then(Result::ok),
-            relations: self.tracing.names().clone(),
+            relations: self.tracing.relations.names().clone(),
             block_bytes: self.facts.block_bytes,
             buffer_bytes: self.facts.buffer_bytes,
             own,
@@ -183,7 +183,7 @@ impl Watch {
             ended: self.ended.clone(),
             left: self.watching.as_ref().map_or_else(Vec::new, |watching| watching.left.clone()),
             logged: (self.facts.log_statement == "all").then_some(self.asks),
-            load_failed: None,
+            ..Observed::default()
         }
     }
 
@@ -255,7 +255,7 @@ impl Watch {
             ),
         });
         said.push(self.tracing.level());
-        said.extend(self.tracing.limit());
+        said.extend(self.tracing.relations.limit());
         said.extend(self.unnamed.clone());
         // Of all statements as such there is a finding.
         said.extend((self.facts.log_statement != "all" && self.facts.logs_durations).then(|| {

@@ -14,7 +14,7 @@ use live::Chosen;
 use measure::schema::tiers as schema;
 use profile::event::EventIndex;
 use profile::ingest::Ingested;
-use profile::tables::read_tiers::{Purpose, ReadTier, Reader, ReaderRow};
+use profile::tables::read_tiers::{Purpose, ReadTier, Reader, ReaderRow, RequestSums};
 use server::Address;
 use sys::tracepoint::{FirstByte, Tracer, Wanted};
 use trial::{TRIES, Trial};
@@ -137,6 +137,12 @@ fn sent(found: &Ingested) -> u64 {
     tiers(found).requests.iter().map(|(_, sums)| sums.bytes).sum()
 }
 
+/// The requests of this purpose.
+fn requests_of(found: &Ingested, purpose: Purpose) -> RequestSums {
+    let mut requests = tiers(found).requests.iter();
+    requests.find(|(known, _)| *known == purpose).map_or_else(RequestSums::default, |(_, sums)| *sums)
+}
+
 /// Rows by their words, in no order of the table's: each a random read.
 const RANDOM: &str = "SELECT count(rest) FROM rows WHERE word > '8'";
 /// The same of few rows, so that most blocks are read once.
@@ -199,7 +205,7 @@ fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
         assert!(agree(sent, kernels.storage), "{sent} bytes sent, {} by the kernel: {requests:?}", kernels.storage);
         let device = of_statement(&cold, statement).tiers.of(ReadTier::Device);
         assert!(device.reads > 0 && device.service > device.queue, "{device:?}");
-        let ahead = tiers(&cold).requests_of(Purpose::Ahead).bytes;
+        let ahead = requests_of(&cold, Purpose::Ahead).bytes;
         match statement {
             RANDOM => assert!(device.reads > 1000, "{device:?}"),
             _ => assert!(ahead > 20 << 20, "a scan is read ahead: {ahead} bytes"),
@@ -208,7 +214,7 @@ fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
 
         let Some((warm, kernels)) = watched_and_counted(&trial, Cache::Warm, statement) else { return };
         assert_brought(&warm, kernels, statement);
-        let waited = tiers(&warm).requests_of(Purpose::Waited).requests;
+        let waited = requests_of(&warm, Purpose::Waited).requests;
         let of_warm = of_statement(&warm, statement).tiers;
         assert!(of_warm.of(ReadTier::PageCache).reads + 2 * waited >= of_warm.all().reads, "{of_warm:?}");
     }

@@ -19,16 +19,6 @@ pub struct FindingSpec {
 }
 
 impl FindingSpec {
-    /// A row of the schema.
-    pub(crate) const fn new(
-        id: &'static str,
-        stems: &'static [&'static str],
-        severity: Severity,
-        meaning: &'static str,
-    ) -> FindingSpec {
-        FindingSpec { id, stems, severity, meaning }
-    }
-
     /// The finding with its sentences. Panics where the row stands for several: see [`FindingSpec::named`].
     pub fn of(&self, message: impl Into<String>) -> Finding {
         assert!(self.stems.is_empty(), "{} stands for several findings", self.id);
@@ -76,8 +66,9 @@ macro_rules! findings {
             use crate::schema::finding::{FindingGroup, FindingSpec, stems};
             $(
                 #[doc = $meaning]
-                pub const $id: FindingSpec =
-                    FindingSpec::new($name, &stems!($($stems)?), Severity::$severity, $meaning);
+                pub const $id: FindingSpec = FindingSpec {
+                    id: $name, stems: &stems!($($stems)?), severity: Severity::$severity, meaning: $meaning,
+                };
             )*
             /// All of them.
             pub const ALL: FindingGroup = FindingGroup { what: $what, rows: &[$($id),*] };

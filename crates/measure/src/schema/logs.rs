@@ -12,6 +12,7 @@ findings! {
     NO_IO_TIMES = Warning "no-io-times", "plans that read blocks without times of I/O";
     NO_SESSIONS = Warning "no-sessions", "entries without a process";
     NO_TIMES = Warning "no-times", "entries without a time";
+    SEVERAL_ZONES = Warning "several-time-zones", "times of several time zones";
     PARALLEL_PLANS = Info "parallel-plans", "plans that ran in several processes";
     INNER_STATEMENTS = Info "inner-statements", "statements of functions whose own call has no plan in the log";
     REPEATED_ENTRIES = Info "repeated-entries", "executions that logs of several formats hold";

@@ -96,8 +96,16 @@ fn read_checked(path: &Path) -> Result<Vec<u8>, StoreError> {
 
 fn check_schema(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let head: Head = serde_json::from_slice(bytes).map_err(|error| {
-        let reason = if error.is_data() { "not a run document" } else { "not whole JSON" };
-        unreadable(path, format!("it is {reason} ({error})"))
+        let reason = match error.is_data() {
+            true => format!("it is not a run document ({error})"),
+            false if holds_several(bytes) => {
+                "it holds several documents, and one is read from a file: split it with jq (jq -c . FILE | split -l 1 \
+                 --additional-suffix=.json - run-)"
+                    .into()
+            }
+            false => format!("it is not whole JSON ({error})"),
+        };
+        unreadable(path, reason)
     })?;
     if head.schema == SCHEMA {
         return Ok(());
@@ -111,6 +119,11 @@ fn check_schema(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         _ => format!("its schema {} is not a run document's", head.schema),
     };
     Err(unreadable(path, reason))
+}
+
+/// Whether more than one document begins here, as where a job's runs were printed into one file.
+fn holds_several(bytes: &[u8]) -> bool {
+    serde_json::Deserializer::from_slice(bytes).into_iter::<Head>().take(2).filter(Result::is_ok).count() == 2
 }
 
 fn parse<'de, T: Deserialize<'de>>(path: &Path, bytes: &'de [u8]) -> Result<T, StoreError> {
@@ -151,6 +164,17 @@ impl<'de> Visitor<'de> for ListCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_several_documents_is_not_called_damaged() {
+        let one = format!("{{\"schema\": \"{SCHEMA}\"}}\n");
+        let said = |text: &str| check_schema(Path::new("g.json"), text.as_bytes()).map_err(|error| error.to_string());
+        assert_eq!(said(&one), Ok(()));
+        let several = said(&one.repeat(2)).unwrap_err();
+        assert!(several.contains("it holds several documents") && several.contains("jq -c . FILE"), "{several}");
+        let torn = said(&format!("{one}{{\"sch")).unwrap_err();
+        assert!(torn.contains("it is not whole JSON"), "{torn}");
+    }
 
     #[test]
     fn a_document_that_would_be_too_large_to_be_read_again_is_not_kept() {

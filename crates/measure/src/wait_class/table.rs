@@ -54,22 +54,9 @@ macro_rules! wait_classes {
     };
 }
 
-/// How many classes serve requests.
-const SERVING: usize = {
-    let (mut place, mut count) = (0, 0);
-    while place < CLASSES.len() {
-        if !CLASSES[place].practices.is_empty() {
-            count += 1;
-        }
-        place += 1;
-    }
-    count
-};
-
-/// The keys of the classes that serve requests: the time of the others is no response time, and nothing makes it less.
-pub const SERVING_KEYS: [&str; SERVING] = {
-    let mut keys = [""; SERVING];
-    let (mut place, mut count) = (0, 0);
+/// The keys of the classes that serve requests, before empty texts, and how many these classes are.
+const SERVING: &([&str; CLASSES.len()], usize) = &{
+    let (mut keys, mut count, mut place) = ([""; CLASSES.len()], 0, 0);
     while place < CLASSES.len() {
         if !CLASSES[place].practices.is_empty() {
             keys[count] = CLASSES[place].key;
@@ -77,8 +64,11 @@ pub const SERVING_KEYS: [&str; SERVING] = {
         }
         place += 1;
     }
-    keys
+    (keys, count)
 };
+
+/// The keys of the classes that serve requests: the time of the others is no response time, and nothing makes it less.
+pub const SERVING_KEYS: &[&str] = SERVING.0.split_at(SERVING.1).0;
 
 wait_classes! {
     /// CPU of all calls but parse calls: mostly logical reads.

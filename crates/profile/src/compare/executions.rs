@@ -15,6 +15,7 @@ use super::sample::Sample;
 use crate::event::{
     Call, CallKind, Context, EventIndex, Observer, Placement, SessionIndex, StatementIndex, Ticks, Wait,
 };
+use crate::tables::growing::entry;
 
 /// Plan hashes of one statement that are kept; a damaged source could have one a call.
 const HASHES: usize = 64;
@@ -91,7 +92,7 @@ impl Executions {
         // The last digits of a mean depend on the order of its values, and that of a hash is another one in each run.
         sorting::by_key(&mut open, |(whose, _)| *whose);
         for ((_, statement), open) in open {
-            open.current.into_iter().for_each(|time| sample(&mut self.statements, statement).add(time));
+            open.current.into_iter().for_each(|time| entry(&mut self.statements, statement.0 as usize).add(time));
         }
         for mut window in std::mem::take(&mut self.windows) {
             self.close(&mut window);
@@ -141,11 +142,7 @@ impl Executions {
     }
 
     fn window(&mut self, session: SessionIndex) -> &mut Window {
-        let place = session.0 as usize;
-        if place >= self.windows.len() {
-            self.windows.resize_with(place + 1, Window::default);
-        }
-        &mut self.windows[place]
+        entry(&mut self.windows, session.0 as usize)
     }
 
     /// The first event of the same name.
@@ -180,7 +177,7 @@ impl Executions {
         match (call.kind, &mut open.current) {
             (CallKind::Exec, current) => {
                 let ended = current.replace(time + std::mem::take(&mut open.next));
-                ended.into_iter().for_each(|time| sample(&mut self.statements, call.statement).add(time));
+                ended.into_iter().for_each(|time| entry(&mut self.statements, call.statement.0 as usize).add(time));
             }
             (CallKind::Parse, _) => open.next += time,
             (_, Some(current)) => *current += time,
@@ -194,15 +191,6 @@ impl Executions {
             }
         }
     }
-}
-
-/// The executions of a statement, in a list that grows on demand.
-fn sample(statements: &mut Vec<Sample>, statement: StatementIndex) -> &mut Sample {
-    let place = statement.0 as usize;
-    if place >= statements.len() {
-        statements.resize_with(place + 1, Sample::default);
-    }
-    &mut statements[place]
 }
 
 impl Observer for Executions {

@@ -18,6 +18,7 @@ use crate::ingest::Ingested;
 use crate::observe::collector::Collector;
 use crate::observe::skew::Filter;
 use crate::source::period::{Period, WallClock};
+use crate::tables::growing::entry;
 
 /// Most calls, waits and lines of plans of a session that wait for the end of the client's call; a call that made more
 /// is divided by their own ends.
@@ -176,11 +177,7 @@ impl Cut {
     }
 
     fn session(&mut self, session: SessionIndex) -> &mut CutSession {
-        let place = session.0 as usize;
-        if place >= self.sessions.len() {
-            self.sessions.resize_with(place + 1, CutSession::default);
-        }
-        &mut self.sessions[place]
+        entry(&mut self.sessions, session.0 as usize)
     }
 
     /// Where a time lies; `None` where no stamp says what the time was.

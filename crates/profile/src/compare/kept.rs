@@ -10,6 +10,7 @@ use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Finding, Run, Severity};
 
+use super::account::{OfAccount, leaves_out_accounts};
 use super::change::{amount, by_difference, change};
 use super::plans::{PlansOfSide, plan_change};
 use super::sample::Sample;
@@ -22,8 +23,8 @@ use crate::tables::{Plan, PlanRow};
 #[derive(Default)]
 struct Kept {
     side: ProfileSide,
-    /// Of samples, whether the server has an account of them.
-    has_account: Option<bool>,
+    /// Of samples, what the server's account of them is.
+    account: Option<OfAccount>,
     /// Whether every wait was seen: then the profile closes by itself, and the account has nothing more.
     is_exact: bool,
     /// Count, where there is one, and time by class, and by event in it.
@@ -53,7 +54,7 @@ impl Statement {
 /// Compares the profiles that two runs kept.
 pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison {
     let mut sides = [before, after].map(Kept::of);
-    leave_out_one_account(&mut sides);
+    leave_out_accounts(&mut sides);
     let mut found = ProfileComparison {
         before: sides[0].side.clone(),
         after: sides[1].side.clone(),
@@ -72,18 +73,22 @@ pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison 
     found
 }
 
-/// Of two profiles of samples, of which the server's account closes one alone, takes off what that account has more, as
-/// where the samples themselves are compared.
-fn leave_out_one_account(sides: &mut [Kept; 2]) {
-    match sides.each_ref().map(|side| side.has_account) {
-        [Some(first), Some(second)] if first != second => {}
+/// Takes off what the server's accounts of two profiles of samples have more, as where the samples themselves are
+/// compared.
+fn leave_out_accounts(sides: &mut [Kept; 2]) {
+    match sides.each_ref().map(|side| side.account) {
+        [Some(first), Some(second)] if leaves_out_accounts([first, second]) => {}
         _ => return,
     }
-    let rest: (String, Option<String>) = (Class::UnaccountedBetween.key().into(), None);
-    for one in sides.iter_mut().filter(|one| one.has_account == Some(true) && !one.is_exact) {
-        let missed = one.times.remove(&rest).map_or(Ticks::ZERO, |(_, total)| total);
+    for one in sides.iter_mut().filter(|one| one.account.is_some_and(|account| account.is_known) && !one.is_exact) {
+        let missed = one.times.remove(&rest()).map_or(Ticks::ZERO, |(_, total)| total);
         one.side.interval_us -= missed.micros();
     }
+}
+
+/// The class that holds what an account has more.
+fn rest() -> (String, Option<String>) {
+    (Class::UnaccountedBetween.key().into(), None)
 }
 
 fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
@@ -148,7 +153,6 @@ impl Kept {
         let sampling = run.cases_where("table", "sampling").next();
         let mut kept = Kept {
             side: side(run),
-            has_account: sampling.map(|case| sampled::DB_TIME_OF_SERVER.in_case(case).is_some()),
             is_exact: sampling.is_some_and(|case| sampled::CHANGES.in_case(case).is_some()),
             ..Kept::default()
         };
@@ -156,6 +160,12 @@ impl Kept {
         for case in run.cases.iter().filter(is_of_whole) {
             kept.add(case);
         }
+        let differs = run.findings.iter().any(|finding| sampled::findings::DB_TIME_DIFFERS.made(finding));
+        kept.account = sampling.map(|case| OfAccount {
+            is_known: sampled::DB_TIME_OF_SERVER.in_case(case).is_some(),
+            has_no_sample: sampled::DB_TIME.median(case).is_some_and(|time| time <= 0.0) && !kept.is_exact,
+            is_beyond: differs && kept.times.get(&rest()).is_some_and(|(_, total)| *total > Ticks::ZERO),
+        });
         kept
     }
 
@@ -217,13 +227,14 @@ fn side(run: &Run) -> ProfileSide {
     let files = run.subject.get("files").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
     let sampling = of("sampling").next();
     let counts = sampling.is_none();
+    let has_rows = by_client().all(|case| case.metric("rows").is_some());
     ProfileSide {
         name: run.id.clone(),
         files: counts.then_some(files as u64),
         interval_us: of("summary").next().map_or(0.0, |case| value(case, "interval")),
         sampled_us: sampling.map(|case| value(case, "sampled")),
         executions: counts.then(|| sum(by_client().filter(is_execution).map(|case| count(case, "calls")))),
-        rows: counts.then(|| sum(by_client().map(|case| count(case, "rows")))),
+        rows: (counts && has_rows).then(|| sum(by_client().map(|case| count(case, "rows")))),
     }
 }
 
@@ -311,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_account_of_one_kept_profile_alone_is_no_difference_between_two() {
-        let profile = |account: Option<f64>, changes: Option<u64>| {
+        let profile_of = |is_beyond: bool, account: Option<f64>, changes: Option<u64>| {
             let case = |parameters: &[(&str, &str)], metrics| {
                 let parameters: Parameters =
                     parameters.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
@@ -321,6 +332,7 @@ mod tests {
             sampling.extend(account.map(|of| sampled::DB_TIME_OF_SERVER.single("server", of)));
             sampling.extend(changes.map(|count| sampled::CHANGES.count("watchpoints", count)));
             let missed = account.map_or(0.0, |of| of - 1e8);
+            let found = if is_beyond { sampled::findings::DB_TIME_DIFFERS } else { sampled::findings::DB_TIME_AGREES };
             let total = |micros: f64| vec![schema::TOTAL.single("samples", micros)];
             let cases = vec![
                 case(&[("table", "sampling")], sampling),
@@ -328,8 +340,9 @@ mod tests {
                 case(&[("table", "class"), ("class", "cpu")], total(1e8)),
                 case(&[("table", "class"), ("class", "unaccounted-between")], total(missed)),
             ];
-            Run { cases, ..run(&[]) }
+            Run { cases, findings: vec![found.of("")], ..run(&[]) }
         };
+        let profile = |account, changes| profile_of(true, account, changes);
         let times = |before: &Run, after: &Run| {
             let found = compare_kept(before, after, 10);
             let response = &found.response_time;
@@ -338,6 +351,8 @@ mod tests {
         let (closed, open) = (profile(Some(1.17e8), None), profile(None, None));
         assert_eq!(times(&closed, &open), (1e8, 1e8, 1e8));
         assert_eq!(times(&closed, &profile(Some(1e8), None)), (1.17e8, 1e8, 1.17e8));
+        let within_error = profile_of(false, Some(1.17e8), None);
+        assert_eq!(times(&within_error, &profile(Some(1e8), None)), (1e8, 1e8, 1e8));
         // There the rest is none of the account's.
         assert_eq!(times(&profile(Some(1.17e8), Some(9)), &open), (1.17e8, 1e8, 1.17e8));
     }

@@ -113,7 +113,7 @@ fn statement(row: &ReaderRow, context: &Context) -> Case {
     parameters.extend(match &row.reader {
         Reader::Statement(index) => vec![reader("statement"), named::ID.of(context.statement_id(*index))],
         Reader::Process(kind) => {
-            vec![reader("process"), of_samples::parameters::PROCESS.of(kind.as_str())]
+            vec![reader("process"), of_samples::parameters::PROCESS.of(&**kind)]
         }
         Reader::Unmet => vec![reader("unmet")],
         Reader::Others => vec![reader("others")],

@@ -1,6 +1,6 @@
 //! What makes CPU time less, by the statement with most of it.
 
-use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::quantity::{counted, format_nanos, three_digits};
 
 use super::commits::{changes_rows, is_commit};
 use super::naming::{by_itself, ended, has_no_text, in_statement, is_of_the_dictionary, nanos, percent};
@@ -26,47 +26,37 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let Some(most) = profile.statements.iter().max_by_key(|one| cpu(one)).filter(|one| cpu(one) > Ticks::ZERO) else {
         return Advice { sentences: uncounted(profile).into_iter().collect(), worth: 0.0 };
     };
+    let share = percent(cpu(most).0 as f64, of.sums.total.0 as f64);
+    let most_of_one = if of.part(cpu(most)) < PART { ", the most of one statement," } else { "" };
+    let begin = format!("{share} % of the CPU{most_of_one} is {}", in_statement(profile, most));
     if let Some(sampled) = &profile.sampled {
-        return of_samples(of, most, sampled.counted(most.statement), cpu(most));
+        return of_samples(of, begin, (most, sampled.counted(most.statement)), cpu(most));
     }
     let executions = most.calls_of(&profile.context, CallKind::Exec).calls;
     // As the CPU, without those of its parses.
     let Cost { consistent_gets, current_gets, .. } = work_calls(profile, most).own;
     let gets = consistent_gets.saturating_add(current_gets).max(0);
-    let share = percent(cpu(most).0 as f64, of.sums.total.0 as f64);
-    let most_of_one = if of.part(cpu(most)) < PART { ", the most of one statement," } else { "" };
-    let mut text = format!("{share} % of the CPU{most_of_one} is {}", in_statement(profile, most));
-    text += &match executions {
-        0 | 1 => format!(": {} in {}.", format_nanos(nanos(cpu(most))), counted(gets as u64, "get", "gets")),
-        _ => format!(
-            ": {} executions of {} CPU and {} gets each.",
-            grouped(executions),
-            format_nanos(nanos(cpu(most)) / executions as f64),
-            three_digits(gets as f64 / executions as f64)
-        ),
+    let text = match executions {
+        0 | 1 => format!("{begin}: {} in {}.", format_nanos(nanos(cpu(most))), counted(gets as u64, "get", "gets")),
+        _ => of_executions(&begin, executions, cpu(most), gets as f64),
     };
-    let mut sentences = vec![text];
-    sentences.extend(what_to_do(profile, most, executions, cpu(most).micros() / gets.max(1) as f64, gets));
-    Advice { sentences, worth: 0.0 }
+    let what = what_to_do(profile, most, executions, cpu(most).micros() / gets.max(1) as f64, gets);
+    Advice { sentences: [text].into_iter().chain(what).collect(), worth: 0.0 }
 }
 
 /// The same of samples, which know executions and gets only where the server counts them.
-fn of_samples(of: &Of<'_>, most: &StatementProfile, counted: Option<&Counters>, cpu: Ticks) -> Advice {
-    let share = percent(cpu.0 as f64, of.sums.total.0 as f64);
-    let most_of_one = if of.part(cpu) < PART { ", the most of one statement," } else { "" };
-    let begin = format!("{share} % of the CPU{most_of_one} is {}", in_statement(of.profile, most));
+fn of_samples(
+    of: &Of<'_>,
+    begin: String,
+    (most, counted): (&StatementProfile, Option<&Counters>),
+    cpu: Ticks,
+) -> Advice {
     let Some(counted) = counted.filter(|counted| counted.executions > 0) else {
         let rest = uncounted(of.profile).map_or_else(|| of.of_class(), |sentence| vec![sentence]);
         return Advice { sentences: vec![ended(begin)], worth: 0.0 }.followed_by(rest);
     };
     let gets = counted.hits.saturating_add(counted.reads);
-    let each = |what: f64| what / counted.executions as f64;
-    let text = format!(
-        "{begin}: {} of {} CPU and {} gets each.",
-        counted_in_words(counted.executions),
-        format_nanos(each(nanos(cpu))),
-        three_digits(each(gets as f64))
-    );
+    let text = of_executions(&begin, counted.executions, cpu, gets as f64);
     let micros_per_get = cpu.micros() / gets.max(1) as f64;
     let signed = i64::try_from(gets).unwrap_or(i64::MAX);
     let what = what_to_do(of.profile, most, counted.executions, micros_per_get, signed);
@@ -81,8 +71,14 @@ fn uncounted(profile: &Profile) -> Option<String> {
     sampled.counters.is_none().then(|| sentence.into())
 }
 
-fn counted_in_words(executions: u64) -> String {
-    counted(executions, "execution", "executions")
+/// What each of the executions took.
+fn of_executions(begin: &str, executions: u64, cpu: Ticks, gets: f64) -> String {
+    format!(
+        "{begin}: {} of {} CPU and {} gets each.",
+        counted(executions, "execution", "executions"),
+        format_nanos(nanos(cpu) / executions as f64),
+        three_digits(gets / executions as f64)
+    )
 }
 
 /// By what the statement does; of a commit, the number of commits says it. Executions with many gets each would still

@@ -1,7 +1,6 @@
 //! What is unaccounted for: gaps between calls by their number and mean, and waits that were not traced.
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
-use measure::schema::sampled::findings as row;
 use measure::wait_class::Class;
 
 use super::arrays::{ARRAY, array_saving};
@@ -15,16 +14,9 @@ use crate::tables::{Profile, StatementProfile};
 const SMALL_MICROS: f64 = 1_000.0;
 const MANY: u64 = 1_000;
 
-/// What time is that the server has in its account and no sample met.
-const NOT_SAMPLED: &str = "The server has it in its account (pg_stat_database.active_time), and no sample does: \
-                           sessions that may not be seen, or that came and went between samples.";
-
 /// What the counts say of the time between calls.
 pub(super) fn between(of: &Of<'_>) -> Advice {
     let profile = of.profile;
-    if profile.sampled.is_some() {
-        return Advice { sentences: vec![NOT_SAMPLED.into()], worth: 0.0 };
-    }
     let gaps = profile.whole.roots;
     if gaps == 0 {
         return Advice::default();
@@ -50,12 +42,12 @@ pub(super) fn between(of: &Of<'_>) -> Advice {
     Advice { sentences, worth: 0.0 }
 }
 
-/// Whether a warning says already what a class of unaccounted time is, and what to do about it.
+/// Whether another finding says already what a class of unaccounted time is, and what to do about it. Of samples, one
+/// holds them against the server's account, and says where the error of both explains what that has more.
 pub(super) fn is_explained(profile: &Profile, class: Class) -> bool {
-    let mut warned = profile.sampled.iter().flat_map(|sampled| &sampled.findings);
     match class {
         Class::UnaccountedWithin => !is_traced(profile),
-        Class::UnaccountedBetween => warned.any(|finding| row::DB_TIME_DIFFERS.made(finding)),
+        Class::UnaccountedBetween => profile.sampled.is_some(),
         _ => false,
     }
 }

@@ -4,7 +4,7 @@ use measure::quantity::{counted, format_nanos, grouped};
 
 use super::naming::{by_itself, ended, has_no_text, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
-use crate::event::{CallKind, Ticks};
+use crate::event::CallKind;
 use crate::tables::{CallSums, StatementProfile};
 
 /// CPU time of a parse from which on the statement is hard to optimize, in ns.
@@ -72,25 +72,20 @@ fn of_statement(of: &Of<'_>, most: &StatementProfile, counts: &Counts) -> Advice
     if parse.calls < PARSES_MIN || executions >= KEPT_OPEN * parse.calls {
         return of_all(counts);
     }
-    if is_of_several_texts(of.profile, most) {
-        let text = format!("{of_it}, whose texts differ in their literals alone: use bind variables.");
-        return Advice { sentences: vec![text], worth: avoided(cpu, parse.calls) };
-    }
-    if parse.misses * 2 >= parse.calls {
-        let text = format!(
+    let text = if is_of_several_texts(of.profile, most) {
+        format!("{of_it}, whose texts differ in their literals alone: use bind variables.")
+    } else if parse.misses * 2 >= parse.calls {
+        format!(
             "{of_it}, and {} of them are hard though the text is the same: see why its cursor is lost or not shared.",
             grouped(parse.misses)
-        );
-        return Advice { sentences: vec![text], worth: avoided(cpu, parse.calls) };
-    }
-    let executed = counted(executions, "execution", "executions");
-    let text = format!("{of_it} for {executed}: prepare it once, or let the session cache its cursor.");
-    Advice { sentences: vec![text], worth: avoided(cpu, parse.calls) }
-}
-
-/// What all parses but one take, in µs.
-fn avoided(cpu: Ticks, parses: u64) -> f64 {
-    cpu.micros() * (1.0 - 1.0 / parses.max(1) as f64)
+        )
+    } else {
+        let executed = counted(executions, "execution", "executions");
+        format!("{of_it} for {executed}: prepare it once, or let the session cache its cursor.")
+    };
+    // What all parses but one take.
+    let worth = cpu.micros() * (1.0 - 1.0 / parse.calls.max(1) as f64);
+    Advice { sentences: vec![text], worth }
 }
 
 /// Where no statement has most of it.

@@ -20,6 +20,14 @@ impl Given {
         if argument.as_os_str() == STANDARD_INPUT { Given::StandardInput } else { Given::File(argument.into()) }
     }
 
+    /// The file; `None` of standard input.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Given::StandardInput => None,
+            Given::File(path) => Some(path),
+        }
+    }
+
     /// How it is named to a person.
     pub fn name(&self) -> String {
         match self {

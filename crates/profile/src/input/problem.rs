@@ -73,6 +73,8 @@ pub enum Problem {
     NotRecorded {
         /// Of what time it has something.
         sentence: String,
+        /// Whether the time that was asked for ends before it begins.
+        is_backwards: bool,
     },
     /// An input of another source than the others.
     #[error("{name} is left out because the inputs are read as {plural}: profile it separately")]
@@ -107,12 +109,14 @@ pub enum Problem {
     },
     /// A recording of a time that another one has.
     #[error(
-        "{name} was recorded while other segments were, and that time counts once: if it is another server's, profile \
-         its folder separately"
+        "{name} was recorded while other segments were, and that time counts once{}",
+        if *is_same_server { "" } else { ": if it is another server's, profile its folder separately" }
     )]
     SameTime {
         /// The first of its segments that is left out.
         name: String,
+        /// Whether it and all that was read before it name the identifier of their server.
+        is_same_server: bool,
     },
     /// A segment of a recording that was read from another folder, with the same bytes.
     #[error("{name} is a copy of {first}, which counts once: copies in its folder are left out")]
@@ -122,8 +126,8 @@ pub enum Problem {
         /// The segment that was read.
         first: String,
     },
-    /// A file that is no SQL trace.
-    #[error("{name} is not an SQL trace: {what}")]
+    /// A file that is no SQL trace, and no server log either.
+    #[error("{name} is neither an SQL trace nor a server log: {what}")]
     NotATrace {
         /// The file.
         name: String,

@@ -17,6 +17,7 @@ use crate::observe::activity::ActivityByClock;
 use crate::observe::plans::{Block, Plans};
 use crate::observe::sessions::Sessions;
 use crate::observe::work::{CallName, Key, Rows, Work};
+use crate::tables::growing::entry;
 use crate::tables::histogram::HISTOGRAM_BUCKETS;
 use crate::tables::session_statement::SessionStatementSums;
 use crate::tables::sorted_list::SortedList;
@@ -283,14 +284,6 @@ impl Collector {
         self.sessions.add_think_time(wait, &one);
         self.statement(wait.statement).think_time.get_or_insert_default().merge(&one);
     }
-}
-
-/// The element at this place of a list that grows on demand.
-fn entry<T: Default>(list: &mut Vec<T>, place: usize) -> &mut T {
-    if place >= list.len() {
-        list.resize_with(place + 1, T::default);
-    }
-    &mut list[place]
 }
 
 impl Observer for Collector {

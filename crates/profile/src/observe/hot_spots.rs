@@ -6,6 +6,7 @@
 
 use crate::event::block_wait::{BlockAddress, BlockWait};
 use crate::event::{EventIndex, Ticks};
+use crate::tables::growing::entry;
 
 /// Keys of an event that are kept.
 const KEYS: usize = 16;
@@ -141,11 +142,7 @@ impl HotSpots {
     /// Adds a wait for a block.
     #[inline]
     pub(crate) fn add(&mut self, event: EventIndex, object: Option<i64>, elapsed: Ticks, block_wait: &BlockWait) {
-        let place = event.0 as usize;
-        if place >= self.events.len() {
-            self.events.resize_with(place + 1, || None);
-        }
-        let spots = self.events[place].get_or_insert_default();
+        let spots = entry(&mut self.events, event.0 as usize).get_or_insert_default();
         let object = object.filter(|object| *object > 0);
         if let Some(object) = object {
             spots.objects.add(object, mixed([object, 0, 0]), elapsed);

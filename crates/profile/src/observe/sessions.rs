@@ -11,6 +11,7 @@ use crate::event::{
     Accounted, EventIndex, Merge, Segment, Session, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merged,
 };
 use crate::observe::work::CallName;
+use crate::tables::growing::entry;
 use crate::tables::session_statement::{OTHER_STATEMENTS, SessionStatement, SessionStatementSums};
 use crate::tables::sorted_list::SortedList;
 use crate::tables::{CallSums, EventSums, SessionProfile, ThinkTime, Transactions};
@@ -85,14 +86,10 @@ impl Sessions {
     /// The sums of a session.
     #[inline]
     pub(super) fn sums(&mut self, index: SessionIndex) -> &mut SessionSums {
-        let place = index.0 as usize;
         if is_marked(&self.is_folded, index) {
             return &mut self.others;
         }
-        if place >= self.all.len() {
-            self.all.resize_with(place + 1, SessionSums::default);
-        }
-        &mut self.all[place]
+        entry(&mut self.all, index.0 as usize)
     }
 
     /// Adds to the sums of a statement in a session.
@@ -120,7 +117,7 @@ impl Sessions {
             for ((session, _), statement) in least.skip(STATEMENTS_KEPT) {
                 match *session {
                     OTHERS_INDEX => self.others_are_closed = true,
-                    session => mark(&mut self.is_closed, session.0 as usize),
+                    session => *entry(&mut self.is_closed, session.0 as usize) = true,
                 }
                 if let Some(sums) = self.statements.remove(&(*session, *statement)) {
                     self.statements.entry((*session, OTHER_STATEMENTS)).or_default().merge(&sums);
@@ -137,7 +134,7 @@ impl Sessions {
 
     /// Adds a segment of a session's time.
     pub(super) fn add_segment(&mut self, segment: &Segment) {
-        mark(&mut self.has_segment, segment.session.0 as usize);
+        *entry(&mut self.has_segment, segment.session.0 as usize) = true;
         let sums = self.sums(segment.session);
         sums.interval += segment.last - segment.first + segment.untimed;
         sums.unrecorded += segment.unrecorded_time();
@@ -174,7 +171,7 @@ impl Sessions {
 
     fn fold(&mut self, place: usize) {
         self.others.merge(&std::mem::take(&mut self.all[place]));
-        mark(&mut self.is_folded, place);
+        *entry(&mut self.is_folded, place) = true;
         self.folded += 1;
     }
 
@@ -199,14 +196,6 @@ impl Sessions {
 /// Whether the place of a session is noted.
 fn is_marked(list: &[bool], session: SessionIndex) -> bool {
     list.get(session.0 as usize) == Some(&true)
-}
-
-/// Notes a place in a list that grows on demand.
-fn mark(list: &mut Vec<bool>, place: usize) {
-    if place >= list.len() {
-        list.resize(place + 1, false);
-    }
-    list[place] = true;
 }
 
 impl SessionSums {

@@ -106,15 +106,6 @@ impl Skew {
     /// A breakdown by `dimensions` of what passes `filter`; a wait for the client of `think_time` or longer is think
     /// time, as in the profile's classes.
     pub fn new(dimensions: Vec<Dimension>, filter: Filter, think_time: Ticks) -> Skew {
-        Skew::with_keys_max(dimensions, filter, think_time, KEYS_MAX)
-    }
-
-    pub(crate) fn with_keys_max(
-        dimensions: Vec<Dimension>,
-        filter: Filter,
-        think_time: Ticks,
-        keys_max: usize,
-    ) -> Skew {
         Skew {
             dimensions,
             unvalued: filter.dimensions(),
@@ -123,7 +114,7 @@ impl Skew {
             think_time,
             texts: Texts::default(),
             containers: Containers::default(),
-            groups: Groups::new(keys_max),
+            groups: Groups::new(KEYS_MAX),
             all: Sums::NONE,
             calls_without_cpu: 0,
         }
@@ -305,6 +296,18 @@ mod tests {
     use crate::observe::tests::{context, fetch, wait};
 
     const SECOND: Ticks = Ticks::from_micros(1_000_000);
+
+    impl Skew {
+        /// The same with at most this many keys that are kept apart.
+        pub(crate) fn with_keys_max(
+            dimensions: Vec<Dimension>,
+            filter: Filter,
+            think_time: Ticks,
+            keys_max: usize,
+        ) -> Skew {
+            Skew { groups: Groups::new(keys_max), ..Skew::new(dimensions, filter, think_time) }
+        }
+    }
 
     fn trace() -> (Context, Vec<Call>, Vec<Wait>) {
         let mut context = context(&[

@@ -29,11 +29,6 @@ pub(crate) fn timestamp(text: &[u8]) -> Option<(i64, usize)> {
     (1970..2200).contains(&time.year()).then_some((seconds * 1_000_000 + micros, SHAPE.len() + length))
 }
 
-/// Whether what stands behind a time is UTC as its time zone: other names mean other times in summer.
-pub(crate) fn says_utc(zone: &[u8]) -> bool {
-    zone.trim_ascii() == b"UTC"
-}
-
 /// Seconds since 1970 with a fraction, such as `1700000000.123`: the escape `%n` of a log line's prefix.
 pub(crate) fn epoch(text: &[u8]) -> Option<(i64, usize)> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();

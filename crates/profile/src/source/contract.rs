@@ -15,9 +15,8 @@ use crate::source::sampled::ending::Ending;
 
 /// A row of the table of sources.
 pub struct SourceRow {
-    /// What an input of this source is, with its article: `a trace`. The noun of its kind.
-    pub noun: &'static str,
-    /// The kind of its files, by which an archive's files of other sources are left out.
+    /// The kind of its files: what an input of this source is, and by what an archive's files of other sources are left
+    /// out.
     pub kind: &'static Kind,
     /// The database whose it is: `Oracle`.
     pub database: &'static str,
@@ -119,6 +118,8 @@ pub struct Finished {
     pub accounted: Accounted,
     /// What a reader of the figures has to know.
     pub findings: Vec<Finding>,
+    /// The metrics that nothing which was read has measured, by their names.
+    pub unknown: &'static [&'static str],
     /// What samples have besides calls and waits.
     pub sampled: Option<Box<Ending>>,
 }

@@ -49,13 +49,21 @@ impl fmt::Display for WallClock {
     }
 }
 
-/// A time of the wall clock, as microseconds since 1970 are shown.
-pub(crate) fn clock(micros: i64) -> WallClock {
-    WallClock(micros)
-}
-
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
+
+/// Microseconds of a second.
+const SECOND: i64 = 1_000_000;
+
+/// The second in which a time lies, from its begin.
+pub(crate) fn begin_of_second(micros: i64) -> i64 {
+    micros.saturating_sub(micros.rem_euclid(SECOND))
+}
+
+/// The first begin of a second that does not lie before a time.
+pub(crate) fn end_of_second(micros: i64) -> i64 {
+    begin_of_second(micros.saturating_add(SECOND - 1))
+}
 
 /// A time in a recording, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +79,16 @@ pub enum RecordingTime {
 }
 
 impl RecordingTime {
+    /// The same at a border of seconds: of the clock by one function, and before the end by the other.
+    fn at_border(self, of_clock: fn(i64) -> i64, before_end: fn(i64) -> i64) -> RecordingTime {
+        match self {
+            RecordingTime::At(clock) => RecordingTime::At(WallClock(of_clock(clock.micros()))),
+            RecordingTime::WithOffset(clock) => RecordingTime::WithOffset(WallClock(of_clock(clock.micros()))),
+            RecordingTime::TimeOfDay(time) => RecordingTime::TimeOfDay(of_clock(time)),
+            RecordingTime::BeforeEnd(time) => RecordingTime::BeforeEnd(before_end(time)),
+        }
+    }
+
     /// Whether it is certain that it does not lie before another one. Of a time of day the recording says which day is
     /// meant.
     fn is_at_or_behind(self, other: RecordingTime) -> bool {
@@ -149,6 +167,15 @@ impl Period {
     /// Whether it is certain that it ends before it begins, whatever recording is read.
     pub fn is_backwards(&self) -> bool {
         self.from.zip(self.to).is_some_and(|(from, to)| from.is_at_or_behind(to))
+    }
+
+    /// The same in whole seconds, as a recording is read.
+    #[must_use]
+    pub fn in_whole_seconds(self) -> Period {
+        Period {
+            from: self.from.map(|from| from.at_border(begin_of_second, end_of_second)),
+            to: self.to.map(|to| to.at_border(end_of_second, begin_of_second)),
+        }
     }
 
     /// The same by the wall clock of a recording with this begin and this end, in microseconds since 1970. What no day
@@ -279,6 +306,16 @@ mod tests {
         let shown = [before("-1.5s"), before("-3s")].map(|time| time.to_string());
         assert_eq!(shown, ["1.5 s before its end", "3 s before its end"]);
         assert!(["-", "-s", "--5s", "-5", "-36525d"].iter().all(|text| text.parse::<RecordingTime>().is_err()));
+    }
+
+    #[test]
+    fn a_part_of_a_second_is_not_said_to_be_the_border_where_the_whole_second_is_read() {
+        let said = |text: &str| text.parse::<Period>().unwrap().in_whole_seconds().to_string();
+        assert_eq!(said("..22:07:55.5"), "until 22:07:56");
+        assert_eq!(said("22:07:55.5.."), "from 22:07:55 on");
+        let dated = said("2026-11-22 10:00:01.5..2026-11-22T10:00:03Z");
+        assert_eq!(dated, "from 2026-11-22 10:00:01 to 2026-11-22 10:00:03");
+        assert_eq!(said("-2.5s..-1.5s"), "from 3 s before its end to 1 s before its end");
     }
 
     #[test]

@@ -171,16 +171,13 @@ pub fn is_recognised(path: &Path) -> bool {
 
 /// Whether something is there and is no plain file, so that what was read of it cannot be read again.
 fn is_read_once(given: &Given) -> bool {
-    match given {
-        Given::StandardInput => true,
-        Given::File(path) => path.exists() && !path.is_file(),
-    }
+    given.path().is_none_or(|path| path.exists() && !path.is_file())
 }
 
 /// The place of the source whose files alone have such a name. A file that has lost its first bytes, or all of them,
 /// has nothing else of its source, which says what is wrong with it.
 fn place_by_name(given: &Given) -> Option<usize> {
-    let Given::File(path) = given else { return None };
+    let path = given.path()?;
     SOURCES.iter().position(|row| (row.names)(path))
 }
 

@@ -1,5 +1,7 @@
 //! Which tier answered the reads of files: the page cache, a device, or a request of another process in flight.
 
+use std::sync::Arc;
+
 use measure::Statistics;
 use measure::words::Word;
 
@@ -166,12 +168,12 @@ pub struct Hill {
 }
 
 /// What read a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reader {
     /// A statement.
     Statement(StatementIndex),
     /// A process of the server that serves no client, by its kind.
-    Process(String),
+    Process(Arc<str>),
     /// An execution, or a process, that no sample met.
     Unmet,
     /// Those that found no row of their own.
@@ -286,10 +288,5 @@ impl ReadTiers {
         let mut whole = ByTier::default();
         self.tiers.iter().for_each(|row| whole.of_mut(row.tier).merge(&row.sums));
         whole
-    }
-
-    /// Requests of this purpose.
-    pub fn requests_of(&self, purpose: Purpose) -> RequestSums {
-        self.requests.iter().find(|(known, _)| *known == purpose).map_or_else(RequestSums::default, |(_, sums)| *sums)
     }
 }

@@ -1,5 +1,6 @@
 //! Logs of PostgreSQL that are made for a test: their time, whole, in parts, and read in any order.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -7,11 +8,13 @@ use std::path::PathBuf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile::choice::{Period, WallClock};
-use profile::compare::{Cut, Interval};
+use profile::compare::{CompareSettings, Cut, Interval, compare};
+use profile::document::{Order, Selection};
 use profile::event::{Observer, Ticks};
 use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
+use profile::outcome::outcome;
 use profile::source::{BindValues, ReadOptions, SourceSettings};
 use profile::tables::SessionProfile;
 use tempfile::TempDir;
@@ -55,6 +58,42 @@ fn millis(millis: i64) -> Ticks {
 fn assert_none_is_response_time_between_calls(whole: &SessionProfile) {
     assert!(whole.unaccounted_between > Ticks::ZERO, "{whole:?}");
     assert_eq!(whole.unrecorded, whole.unaccounted_between);
+}
+
+#[test]
+fn what_a_log_did_not_measure_is_no_zero_in_the_document() {
+    let known = |text: &str| {
+        let (_folder, paths) = written(&[("pg.log", text.into())]);
+        let mut ingested = read(&paths, &mut Instruments::default());
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        let cases = outcome(&mut ingested, &Instruments::default(), &selection).cases;
+        let metrics: BTreeSet<&str> =
+            cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.name.as_str()).collect();
+        ["executions", "rows", "logical_reads", "physical_reads"].map(|name| metrics.contains(name))
+    };
+    let without_blocks = log(&[10, 20]);
+    let figures = ", \"Actual Total Time\": 4.0, \"Actual Rows\": 1, \"Actual Loops\": 1";
+    let without_figures = without_blocks.replace(figures, "");
+    let whole = without_blocks.replace("Loops\": 1", "Loops\": 1, \"Shared Hit Blocks\": 3");
+    assert_eq!(known(&whole), [true; 4]);
+    assert_eq!(known(&without_blocks), [true, true, false, false]);
+    assert_eq!(known(&without_figures), [true, false, false, false]);
+    assert_eq!(known(&(without_figures + &whole)), [true; 4], "of two executions of four");
+}
+
+#[test]
+fn rows_that_a_log_did_not_measure_are_not_compared_as_none() {
+    let side = |text: String| {
+        let (_folder, paths) = written(&[("pg.log", text)]);
+        let mut cut = Cut::new(Interval::default(), None, THINK_TIME);
+        let ingested = read(&paths, &mut cut);
+        cut.finish("pg.log", ingested).expect("calls")
+    };
+    let measured = log(&[10, 20]);
+    let unmeasured = measured.replace("\"Actual Rows\": 1, \"Actual Loops\": 1", "\"Plan Rows\": 1");
+    let found = compare(side(measured), side(unmeasured), CompareSettings { top: 10, hides_texts: false });
+    assert_eq!((found.before.executions, found.before.rows), (Some(2), Some(2)));
+    assert_eq!((found.after.executions, found.after.rows), (Some(2), None));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use profile::choice::Period;
 use profile::document::{Order, Selection};
 use profile::event::Ticks;
 use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
+use profile::input::Problem;
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::observe::skew::{Dimension, Filter, Skew};
@@ -156,7 +157,7 @@ fn heard_of_chosen(chosen: Chosen, period: &str, instruments: &mut Instruments) 
     let source =
         SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time: THINK_TIME, source };
-    assert_eq!(chosen.row.noun, "a recording");
+    assert_eq!(chosen.row.kind.noun, "a recording");
     ingest(chosen, &settings, instruments, &mut |_, _| ControlFlow::Continue(()))
 }
 
@@ -263,6 +264,23 @@ fn a_time_is_cut_out_to_the_second_and_parts_add_up() {
         sentence.starts_with("nothing was recorded from 2026-11-23 07:00:00 to 2026-11-23 07:10:00: "),
         "{sentence}"
     );
+    // One alone is behind the recording's end as well as ahead of its begin.
+    for (period, time) in [("..23:07", "23:07:00"), ("..09:00", "09:00:00")] {
+        let sentence = recorded(folder.path(), period).problems[0].to_string();
+        assert!(sentence.starts_with(&format!("no day of the recording has the time {time}: ")), "{sentence}");
+    }
+}
+
+#[test]
+fn times_that_were_exchanged_are_told_from_a_time_that_was_not_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    write_of(folder.path(), "", &[0, 3], &[]);
+    let is_backwards = |period: &str| match &recorded(folder.path(), period).problems[..] {
+        [Problem::NotRecorded { is_backwards, .. }] => *is_backwards,
+        others => panic!("{period}: {others:?}"),
+    };
+    assert!(is_backwards("10:15:05..10:15:02"));
+    assert!(!is_backwards("07:00..07:10") && !is_backwards("..09:00"));
 }
 
 #[test]
@@ -573,7 +591,7 @@ fn a_log_or_a_trace_in_the_folder_of_a_recording_does_not_take_its_place_and_is_
     let read = recorded(&monday, "");
     assert!(left_out(&read, "/pg.log") && left_out(&read, "/a.trc"), "{:?} {:?}", read.source, read.problems);
     // A log that is named is what was meant.
-    assert_eq!(Chosen::of(&[monday.join("pg.log"), monday]).row.noun, "a server log");
+    assert_eq!(Chosen::of(&[monday.join("pg.log"), monday]).row.kind.noun, "a server log");
 }
 
 #[test]
@@ -906,6 +924,44 @@ fn a_segment_that_is_damaged_is_a_sentence_and_the_rest_is_read() {
     all.iter().for_each(|(name, _)| fs::write(folder.path().join(name.to_string()), "").unwrap());
     let read = recorded(folder.path(), "");
     assert!(read.files.is_empty() && read.problems.len() == all.len(), "{:?}", read.problems);
+}
+
+#[test]
+fn a_time_of_segments_that_were_left_out_is_not_said_to_have_had_no_recorder() {
+    let away = |identifier: &str, is_damaged: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let first = [(IDENTIFIER, "741")];
+        let path = write_of(folder.path(), "one", &[0], &first);
+        write_of(folder.path(), "one", &[60], &[(IDENTIFIER, identifier)]);
+        write_of(folder.path(), "one", &[120], &first);
+        if is_damaged {
+            let middle = recording::segments(&path).unwrap()[1].0.to_string();
+            fs::write(path.join(middle), "").unwrap();
+        }
+        said(&recorded(&path, "").findings, "server-went-away").join(" ")
+    };
+    for (identifier, is_damaged) in [("742", false), ("741", true)] {
+        let away = away(identifier, is_damaged);
+        assert!(away.contains("or segments of that time were left out, as damaged or another server's"), "{away}");
+    }
+    let all = away("741", false);
+    assert!(all.contains("no recorder ran") && !all.contains("left out"), "{all}");
+}
+
+#[test]
+fn a_recording_of_the_same_server_is_not_said_to_be_another_ones_perhaps() {
+    let told = |said: [&[(&str, &str)]; 2]| {
+        let folder = tempfile::tempdir().unwrap();
+        let long = write_of(folder.path(), "long", &[0, 3], said[0]);
+        let same = write_of(folder.path(), "same", &[1], said[1]);
+        heard_of(&[long, same], "", &mut Instruments::default()).problems[0].to_string()
+    };
+    let known = [(IDENTIFIER, "741")];
+    let same = told([&known, &known]);
+    assert!(same.ends_with("that time counts once"), "{same}");
+    for said in [[&known[..], &known[..0]], [&known[..0], &known[..]]] {
+        assert!(told(said).ends_with("if it is another server's, profile its folder separately"), "{said:?}");
+    }
 }
 
 #[test]

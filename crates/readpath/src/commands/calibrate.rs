@@ -2,7 +2,7 @@
 
 use ::measure::Size;
 use ::measure::quantity::parse_time;
-use clap::{ArgMatches, Args, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
 use report::Media;
 use subjects::Place;
@@ -52,7 +52,9 @@ const SQL_OF_JSON: &str =
 const SQL_OF_JOB: &str =
     "CSV has no place for the statements of `sql = true`: `readpath show` prints them, with the page of a kept run.";
 
+/// Measures a planner's cost constants, and whether it chooses better with them
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// Bytes of the table [default: 32MiB on a private server, else 24MiB]. With its indexes it takes twice as much,
     /// and so does a second table. A third is 1.25 times as large as the shared buffers, and is left out where that is
@@ -109,9 +111,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures a planner's cost constants, and whether it chooses better with them";
-    let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
-    command.mut_arg("on", |on| on.value_name("URL").value_parser(servers).help(ON).long_help(ON_IN_FULL))
+    let on = |on: Arg| on.value_name("URL").value_parser(servers).help(ON).long_help(ON_IN_FULL);
+    Arguments::augment_args(command).mut_arg("on", on)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
@@ -135,7 +136,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let has_rounds = !parameters.run || !parameters.on.iter().any(is_copy);
     let reason = "on a copy of a data directory your queries run cold: --cold-rounds says how often";
     refuse_unused(matches, &[("rounds", has_rounds, reason)])?;
-    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    parameters.check().map_err(Failure::wrong)?;
     if let Some(hint) = hint {
         output::complain(hint);
     }

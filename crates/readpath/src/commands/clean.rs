@@ -6,12 +6,12 @@ use std::time::Duration;
 use std::{env, fs, io};
 
 use ::measure::quantity::size_in_words;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use server::place::{Address, word_of_shell};
 use server::private::Installation;
 use server::{Limits, Place, ServerError, Session, Statements, schema};
 use storage::StorageError;
-use storage::catalog::{DirectoryLock, LOCK_FILE};
+use storage::catalog::{DirectoryLock, DirectoryUse, LOCK_FILE};
 use sys::file::own_folder::Leftovers;
 
 use super::measure::{progress, signals};
@@ -22,7 +22,7 @@ use crate::output;
 use crate::signals::Signals;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "clean", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "clean", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,13 +31,6 @@ Examples:
   readpath clean --on postgres://me@db.example/shop
   readpath clean --on postgres://me@db.example/shop --dry-run";
 
-const ABOUT: &str = "\
-Removes the tables and programs that are kept for the next run, and what killed runs left behind
-
-Without --on these are the tables of `readpath lio` and `readpath join` and the fetched programs of PostgreSQL, which \
-the next run that needs them makes or fetches again, and folders that killed runs left in the folder for temporary \
-files. With --on it is the schema readpath on a server. `readpath runs rm` removes runs.";
-
 /// The head of the statements that would be sent.
 const ASKED: &str = "-- The server was asked what lies there, and nothing was changed. What would be sent:\n";
 
@@ -45,7 +38,13 @@ const ASKED: &str = "-- The server was asked what lies there, and nothing was ch
 const TABLES: (&str, &str) = ("tables", "tables");
 const PROGRAMS: (&str, &str) = ("postgres", "programs of PostgreSQL");
 
+/// Removes the tables and programs that are kept for the next run, and what killed runs left behind
+///
+/// Without --on these are the tables of `readpath lio` and `readpath join` and the fetched programs of PostgreSQL,
+/// which the next run that needs them makes or fetches again, and folders that killed runs left in the folder for
+/// temporary files. With --on it is the schema readpath on a server. `readpath runs rm` removes runs.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18 for private servers of any version
     #[arg(long, value_name = "URL")]
@@ -54,11 +53,6 @@ struct Arguments {
     /// there, and remove nothing
     #[arg(long)]
     dry_run: bool,
-}
-
-fn define(command: Command) -> Command {
-    let (short, _) = ABOUT.split_once('\n').unwrap_or((ABOUT, ""));
-    Arguments::augment_args(command).about(short).long_about(ABOUT).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
@@ -72,11 +66,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
                 "clean starts no server on a copy of a data directory: the next run of `readpath calibrate --on {on}` \
                  removes what an earlier run left there."
             );
-            return Err(Failure::new(Exit::WrongCommandLine, sentence));
+            return Err(Failure::wrong(sentence));
         }
         Some(_) => return clean_private(arguments.dry_run),
     };
-    let failed = |error: ServerError| Failure::new(Exit::Failed, error.without_options());
     let address = completed(&address, context)?;
     let (signals, progress) = (signals()?, progress(context));
     progress.step(&address.waiting(), Duration::from_secs(1));
@@ -87,7 +80,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             let why = error.without_options();
             Failure::new(Exit::Interrupted { signal }, format!("the schema readpath was not removed: {why}."))
         }
-        None => failed(error),
+        None => error.into(),
     })?;
     output::print(&said)?;
     Ok(Exit::Done)
@@ -117,7 +110,7 @@ fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure>
     if context.settings.cache_dir.is_none() {
         let message = "it is not known where the cache is, because neither XDG_CACHE_HOME nor HOME is set. Set one of \
                        them.";
-        failures.push(Failure::new(Exit::Failed, message));
+        failures.push(Failure::failed(message));
     }
     let of_cache = |cache: &PathBuf| [TABLES, PROGRAMS].map(|(name, what)| (cache.join(name), what));
     let folders = context.settings.cache_dir.iter().flat_map(of_cache);
@@ -141,7 +134,7 @@ fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure>
 /// Removes a folder of the cache; gives the sentence that says so.
 fn clean_folder(folder: &Path, what: &str, is_rehearsal: bool) -> Result<String, Failure> {
     let place = folder.display();
-    let failed = |error: io::Error| Failure::new(Exit::Failed, format!("{place} could not be cleaned: {error}."));
+    let failed = |error: io::Error| Failure::failed(format!("{place} could not be cleaned: {error}."));
     let bytes = if folder.is_dir() { bytes_in(folder).map_err(failed)? } else { 0 };
     if !is_rehearsal && folder.is_dir() {
         let _lock = claim(folder)?;
@@ -171,20 +164,22 @@ fn clean_leftovers(sweep: fn(&Path, Leftovers) -> Vec<PathBuf>, is_rehearsal: bo
         return Ok(removed.len());
     }
     let sentence = format!("left by killed runs, and could not be removed: {}.", left.join(", "));
-    Err(Failure::new(Exit::Failed, sentence))
+    Err(Failure::failed(sentence))
 }
 
-/// The right to empty the folder. Fails where another run loads tables into it, unpacks programs there or runs them.
-fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
+/// The right to empty the folder. Fails where another run loads tables into it or reads them, unpacks programs there or
+/// runs them.
+fn claim(folder: &Path) -> Result<(DirectoryUse, DirectoryLock), Failure> {
     let place = folder.display();
     let in_use = |what: &str| {
         let sentence = format!("{what} in {place}, which stays as it is: repeat when that run has ended.");
-        Failure::new(Exit::Failed, sentence)
+        Failure::failed(sentence)
     };
-    let lock = DirectoryLock::take(folder).map_err(|error| match error {
+    let claimed = DirectoryUse::alone(folder).and_then(|alone| Ok((alone, DirectoryLock::take(folder)?)));
+    let claimed = claimed.map_err(|error| match error {
         // What its sentence advises is for runs, which can name another folder.
         StorageError::Locked { .. } => in_use("another run is at work"),
-        error => Failure::new(Exit::Failed, error),
+        error => Failure::failed(error),
     })?;
     let mut inner = fs::read_dir(folder).into_iter().flatten().flatten().filter(is_folder);
     if inner.any(|entry| File::open(entry.path()).is_ok_and(|open| is_held(&open))) {
@@ -192,7 +187,7 @@ fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
     }
     match has_running_programs(folder) {
         true => Err(in_use("another run has a server whose programs are")),
-        false => Ok(lock),
+        false => Ok(claimed),
     }
 }
 
@@ -310,6 +305,21 @@ mod tests {
         [&left, &whole].iter().for_each(|folder| fs::create_dir(folder).unwrap());
         remove(dir.path()).unwrap();
         assert!(unfinished.path().is_dir() && !left.exists() && !whole.exists());
+    }
+
+    #[test]
+    fn tables_that_runs_read_stay_until_the_last_run_has_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = dir.path().join("segment-00000.pages");
+        fs::write(&table, [7; 8192]).unwrap();
+        let [one, other] = [(); 2].map(|()| DirectoryUse::begin(dir.path()).unwrap());
+        let clean = || clean_folder(dir.path(), "tables", false);
+        for run in [one, other] {
+            let refusal = clean().unwrap_err().message;
+            assert!(refusal.starts_with("another run is at work in ") && table.exists(), "{refusal}");
+            drop(run);
+        }
+        assert!(clean().is_ok() && !table.exists());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ::measure::Run;
 use ::measure::compare::compare;
 use ::profile::choice::{Period, RecordingTime};
 use ::profile::compare::compare_kept;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use report::{Compared, Media, Shown, nothing_compared, without_texts};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "compare", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "compare", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,7 +37,9 @@ Examples:
   readpath compare a.trc b.trc --where 'event=db file sequential read'
   readpath compare DIR --first 09:00..09:30 --second 10:00..10:30   two periods of a recording";
 
+/// Compares two runs, two traces, or two periods of one: what differs, and whether it is more than noise
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// What ratios divide by: a run (an identifier or its beginning, `last`, `last~1`, or its file), or a trace or
     /// server log of PostgreSQL, a folder or a pattern of them, or the folder of a recording
@@ -74,11 +76,6 @@ struct Arguments {
 
 /// Options that have no effect on runs: their profiles are made.
 const OF_TRACES: [&str; 8] = ["at", "first", "second", "where", "name", "since", "until", "think_time"];
-
-fn define(command: Command) -> Command {
-    let about = "Compares two runs, two traces, or two periods of one: what differs, and whether it is more than noise";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
@@ -140,10 +137,9 @@ fn alone(first: &str) -> Failure {
         "compare needs two runs or traces, and {first} is only one: `readpath compare last~1 last` takes the two \
          newest runs, and --at, or --first and --second, two periods of one trace or recording."
     );
-    Failure::new(Exit::WrongCommandLine, sentence)
+    Failure::wrong(sentence)
 }
 
 fn mixed(run: &str, trace: &str) -> Failure {
-    let sentence = format!("{run} is a run and {trace} is none: compare two runs, or two traces or logs.");
-    Failure::new(Exit::WrongCommandLine, sentence)
+    Failure::wrong(format!("{run} is a run and {trace} is none: compare two runs, or two traces or logs."))
 }

@@ -9,20 +9,18 @@ use crate::output;
 use crate::version;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "completions", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "completions", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
   readpath completions bash > /etc/bash_completion.d/readpath";
 
+/// Prints the completions of a shell
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The shell
     shell: Shell,
-}
-
-fn define(command: Command) -> Command {
-    Arguments::augment_args(command).about("Prints the completions of a shell").after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -25,9 +25,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let environment = arguments.environment(context);
     let parameters = arguments.parameters()?;
     // A signal ends it at once: it keeps nothing.
-    let passes =
-        scan_counted(&parameters, &environment, &Stop::default()).map_err(|error| Failure::new(Exit::Failed, error))?;
-    let text = serde_json::to_string(&passes).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let passes = scan_counted(&parameters, &environment, &Stop::default()).map_err(Failure::failed)?;
+    let text = serde_json::to_string(&passes).map_err(Failure::failed)?;
     output::print(&text)?;
     Ok(Exit::Done)
 }

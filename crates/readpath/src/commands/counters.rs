@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::measure::Nanos;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use experiments::counters::{self, CommandOutput, CountersParameters, Outcome, Surroundings};
 use report::Media;
 use sys::process::Adoption;
@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "counters", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "counters", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,14 +24,13 @@ Examples:
   readpath counters --pid 4711 --duration 10s       ten seconds of a process, all its threads
   readpath counters --format json -- make 2>log     the run document; the command's output goes to standard error";
 
-/// What is counted when, for `--help`.
-const ABOUT: &str = "\
-Counts cycles, instructions, branches, stalls and cache misses, as far as this machine counts them
-
-The exit code is the command's own; 127 where there is no such command, 126 where it cannot be run. Under valgrind a \
-command takes about fifty times as long, and runs a second time: do not use it for a command that must not run twice.";
-
+/// Counts cycles, instructions, branches, stalls and cache misses, as far as this machine counts them
+///
+/// The exit code is the command's own; 127 where there is no such command, 126 where it cannot be run. Under valgrind a
+/// command takes about fifty times as long, and runs a second time: do not use it for a command that must not run
+/// twice.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The command to count, with its arguments, after `--`
     // A path on a command line may not be empty, and an argument of a command may.
@@ -55,14 +54,9 @@ struct Arguments {
     valgrind_limit: Nanos,
 }
 
-fn define(command: Command) -> Command {
-    let short = ABOUT.lines().next().unwrap_or(ABOUT);
-    Arguments::augment_args(command).about(short).long_about(ABOUT).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments::<Arguments>(matches)?.parameters();
-    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    parameters.check().map_err(Failure::wrong)?;
     let output = match context.globals.format.media {
         Media::Terminal => CommandOutput::Output,
         Media::Document | Media::Rows | Media::Page => CommandOutput::Error,
@@ -106,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_file_and_a_command_line_give_the_same_parameters() {
-        let of_line = |line: &str| of_line::<Arguments>(define, line).parameters();
+        let of_line = |line: &str| of_line::<Arguments>(Arguments::augment_args, line).parameters();
         let command = "command = ['gzip', '-k', 'big.log']";
         assert_eq!(of_file::<CountersParameters>(command), of_line("-- gzip -k big.log"));
         let valgrind = format!("{command}\nvalgrind = true\nvalgrind_limit = '10m'");

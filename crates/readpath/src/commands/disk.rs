@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::measure::{Nanos, Size};
 use clap::ArgAction::Set;
 use clap::builder::BoolishValueParser;
-use clap::{ArgGroup, ArgMatches, Args, Command};
+use clap::{ArgGroup, ArgMatches, Args};
 use experiments::disk::{self, DURATION, DURATION_OF_MANY, DiskParameters, IoMethod, Order, WARM_UP_MAX, Zone};
 
 use super::measure::{measure, refuse_ahead};
@@ -16,7 +16,7 @@ use crate::options::{CommandRow, Context, arguments, fresh_seed};
 use crate::words::word;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "disk", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "disk", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,9 @@ Examples:
   readpath disk /data/old.dbf --buffered                     through the page cache
   readpath disk model:hdd-7200 --zones outer,inner,both --count 1000     a modelled disk";
 
+/// Reads a file or block device at random or in sequence, by place, and shows which level served the reads
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("view").args(["zones", "sweep", "seek_distances"]))]
 struct Arguments {
     /// Files or block devices, opened for reading only, or a model:
@@ -100,12 +102,6 @@ struct Arguments {
     huge_pages: bool,
 }
 
-fn define(command: Command) -> Command {
-    let about =
-        "Reads a file or block device at random or in sequence, by place, and shows which level served the reads";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments::<Arguments>(matches)?.parameters()?;
     refuse_databases(COMMAND.name, &parameters.paths)?;
@@ -144,7 +140,7 @@ impl Arguments {
             evict: self.evict,
             huge_pages: self.huge_pages,
         };
-        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        parameters.check().map_err(Failure::wrong)?;
         Ok(parameters)
     }
 }
@@ -156,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_file_and_a_command_line_give_the_same_parameters() {
-        let of_line = |line: &str| of_line::<Arguments>(define, line).parameters().unwrap();
+        let of_line = |line: &str| of_line::<Arguments>(Arguments::augment_args, line).parameters().unwrap();
         let paths = "paths = ['/data/old.dbf', 'model:ssd']\nseed = 7\n";
         let usual = of_line("/data/old.dbf model:ssd --seed 7");
         assert_eq!(of_file::<DiskParameters>(paths), usual);

@@ -16,7 +16,7 @@ use ::profile::findings::mixed_archives;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::observe::collector::THINK_TIME;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 
 use super::measure::{interrupted, signals};
 use super::profile::reading::refuse_nothing;
@@ -29,7 +29,7 @@ use crate::output;
 use crate::signals::Signals;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "export", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "export", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +44,9 @@ Examples:
 /// Complaints about files that are printed one by one.
 const NAMED_MAX: usize = 5;
 
+/// Writes the calls and waits of a profile, or the numbers of runs, as files for other programs
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// Write every call and every wait of these traces or logs: files, folders, patterns, or - for standard input
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "output", conflicts_with = "runs")]
@@ -75,11 +77,6 @@ fn names() -> Vec<&'static str> {
     QUERIES.iter().chain(&QUERIES_OF_RECORDINGS).map(|(name, _)| *name).collect()
 }
 
-fn define(command: Command) -> Command {
-    let about = "Writes the calls and waits of a profile, or the numbers of runs, as files for other programs";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     if let Some(word) = arguments.loose.first() {
@@ -87,7 +84,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             "nothing says what {word} is: give --runs {word} where it is a run, and --events {word} where it is a \
              trace or a log."
         );
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     let existing = if arguments.force { Existing::Replace } else { Existing::Refuse };
     if let (Some(references), Some(place)) = (&arguments.runs, &arguments.output) {
@@ -101,7 +98,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Some(place) = arguments.output.filter(|_| !arguments.events.is_empty()) else {
         let sentence = "nothing says what to write: name traces or logs with --events FILE, runs with --runs (all kept \
                         ones without a name), or a table of the profile with --sql NAME.";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     };
     let signals = signals()?;
     let unless_stopped = |signals: &Signals| signals.received().map_or(Ok(()), |signal| Err(interrupted(signal)));
@@ -109,14 +106,14 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     unless_stopped(&signals)?;
     refuse_unused_of_source(matches, &chosen)?;
     if let Some(sentence) = chosen.row.unexported {
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
     let ingested = read(chosen, arguments.time_scale, &mut writer, &signals);
     unless_stopped(&signals)?;
     complain(&ingested);
     if ingested.files.is_empty() && !ingested.is_broken_off {
-        return Err(Failure::new(Exit::Failed, "no trace was read, so nothing was written."));
+        return Err(Failure::failed("no trace was read, so nothing was written."));
     }
     if !ingested.is_broken_off {
         refuse_nothing(&ingested)?;

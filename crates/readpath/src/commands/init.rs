@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 
 use super::report::{refuse_to_replace, write};
 use super::unused::refuse_unused;
@@ -14,14 +14,16 @@ use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "init", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "init", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
   readpath init disk                    every parameter, with its default and what it means
   readpath init join -o join.toml       as a file, for readpath run join.toml";
 
+/// Writes a job file to start from: every parameter of an experiment
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The experiment
     #[arg(value_name = "EXPERIMENT", value_parser = PossibleValuesParser::new(LISTED))]
@@ -32,11 +34,6 @@ struct Arguments {
     /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
-}
-
-fn define(command: Command) -> Command {
-    let about = "Writes a job file to start from: every parameter of an experiment";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

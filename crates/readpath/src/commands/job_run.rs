@@ -35,13 +35,13 @@ fn define(command: Command) -> Command {
 }
 
 fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let wrong = |error: String| Failure::new(Exit::WrongCommandLine, error);
-    let no_run =
-        |error: String| wrong(format!("only `readpath run` calls this, with a run on standard input: {error}"));
+    let no_run = |error: String| {
+        Failure::wrong(format!("only `readpath run` calls this, with a run on standard input: {error}"))
+    };
     let given = io::read_to_string(io::stdin()).map_err(|error| no_run(error.to_string()))?;
     let order: Order = serde_json::from_str(&given).map_err(|error| no_run(error.to_string()))?;
     let line: Vec<_> = order.line.iter().map(Into::into).collect();
-    let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| wrong(error.to_string()))?;
+    let matches = (context.definition)().try_get_matches_from(&line).map_err(Failure::wrong)?;
     let own = Context::new(&matches, context.settings.clone(), &line, (context.definition, context.dispatch))?;
     (context.dispatch)(&matches, &Context { job: Some(order.job), rows_under: Some((order.heading, tell)), ..own })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::measure::Size;
 use ::measure::sorting::each_once;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use experiments::join::{self, JoinParameters, REPEAT, REPEAT_BESIDE};
 use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
@@ -17,7 +17,7 @@ use crate::options::{CommandRow, Context, arguments};
 use crate::words::{percent, word};
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,7 +37,9 @@ Examples:
 const OF_ENGINE: [&str; 10] =
     ["method", "batch_size", "look_ahead", "fixed_look_ahead", "io", "depth", "direct", "buffered", "dir", "reload"];
 
+/// Measures how much a nested loop gains on this storage when its look-ups are batched or prefetched
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// Rows of the inner table; seven to a block with the usual --pad
     #[arg(long, visible_alias = "inner-rows", default_value_t = Asked::default().rows)]
@@ -113,11 +115,6 @@ struct Arguments {
     reload: bool,
 }
 
-fn define(command: Command) -> Command {
-    let about = "Measures how much a nested loop gains on this storage when its look-ups are batched or prefetched";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let (subjects, beside) = (arguments.subjects.clone(), arguments.beside);
@@ -125,11 +122,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments.parameters(cache)?;
     beside.refuse(matches, &parameters.on, &OF_ENGINE)?;
     refuse(matches, &parameters)?;
-    let refused = |error| Failure::new(Exit::WrongCommandLine, error);
-    parameters.check().map_err(refused)?;
+    parameters.check().map_err(Failure::wrong)?;
     // The places of a dry run lack the engine, and it takes the options of its run.
     if !beside.is_alone() {
-        JoinParameters { on: Places::default(), ..parameters.clone() }.check().map_err(refused)?;
+        JoinParameters { on: Places::default(), ..parameters.clone() }.check().map_err(Failure::wrong)?;
     }
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let parameters = JoinParameters { on: on.clone(), ..parameters.clone() };
@@ -143,7 +139,7 @@ impl Arguments {
         let places = self.subjects.places(places)?;
         if let Some((on, dir)) = directory.as_ref().zip(self.dir.as_ref()) {
             let (on, dir) = (on.display(), dir.display());
-            return Err(wrong(format!(
+            return Err(Failure::wrong(format!(
                 "--on {on} and --dir {dir} both name the directory of the tables: leave one out."
             )));
         }
@@ -172,10 +168,6 @@ impl Arguments {
             },
         })
     }
-}
-
-fn wrong(reason: String) -> Failure {
-    Failure::new(Exit::WrongCommandLine, reason)
 }
 
 /// Refuses an option that nothing in this run has a use for.
@@ -209,20 +201,20 @@ struct On {
 fn on(word: &str) -> Result<On, Failure> {
     if word.is_empty() {
         let sentence = "--on names nothing: give a directory, a model (model:NAME), or a subject such as postgres:18.";
-        return Err(wrong(sentence.into()));
+        return Err(Failure::wrong(sentence));
     }
     if Places::claim(word) {
-        let places = word.parse().map_err(|error: subjects::SubjectError| wrong(error.to_string()))?;
+        let places = word.parse::<Places>().map_err(Failure::wrong)?;
         return Ok(On { places, ..On::default() });
     }
     let path = PathBuf::from(word);
     if device::has_prefix(&path) {
-        device::place(&path, Caching::Direct, &[]).map_err(|error| wrong(error.to_string()))?;
+        device::place(&path, Caching::Direct, &[]).map_err(Failure::wrong)?;
         return Ok(On { device: Some(path), ..On::default() });
     }
     if !path.is_dir() {
         let what = if path.exists() { "this is a file and no directory" } else { "there is no such directory" };
-        return Err(wrong(format!("--on {word}: {what}, and it is not a model (model:NAME)")));
+        return Err(Failure::wrong(format!("--on {word}: {what}, and it is not a model (model:NAME)")));
     }
     Ok(On { directory: Some(path), ..On::default() })
 }
@@ -234,7 +226,10 @@ mod tests {
 
     #[test]
     fn a_file_and_a_command_line_give_the_same_parameters() {
-        let of_line = |line: &str| of_line::<Arguments>(define, line).parameters(Some(Path::new("/cache"))).unwrap();
+        let of_line = |line: &str| {
+            let arguments = of_line::<Arguments>(Arguments::augment_args, line);
+            arguments.parameters(Some(Path::new("/cache"))).unwrap()
+        };
         let same = |file: &str, line: &str| {
             let file = of_file::<JoinParameters>(&format!("directory = '/cache/tables'\n{file}"));
             assert_eq!(format!("{file:?}"), format!("{:?}", of_line(line)));

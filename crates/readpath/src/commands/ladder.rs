@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ::measure::Size;
 use clap::ArgAction::Set;
 use clap::builder::BoolishValueParser;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use experiments::ladder::{self, CACHED_PART, FILE, LadderParameters};
 
 use super::measure::{measure, refuse_ahead};
@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "ladder", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "ladder", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +25,9 @@ Examples:
   readpath ladder --dir /mnt/fast        the test file on another file system
   readpath ladder --format json          the run document, for programs";
 
+/// Measures what one read costs at every level of this machine, from the CPU cache to the disk
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// Directory of the test file, which has no name and leaves nothing behind
     /// [default: $XDG_CACHE_HOME/readpath or ~/.cache/readpath]
@@ -46,16 +48,11 @@ struct Arguments {
     seed: Option<u64>,
 }
 
-fn define(command: Command) -> Command {
-    let about = "Measures what one read costs at every level of this machine, from the CPU cache to the disk";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments: Arguments = arguments(matches)?;
     refuse_databases(COMMAND.name, &arguments.on)?;
     let parameters = arguments.parameters(|given| test_dir(given, context))?;
-    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    parameters.check().map_err(Failure::wrong)?;
     refuse_ahead(context, || ladder::check_device(&parameters))?;
     measure(context, COMMAND.name, |journal, machine| ladder::run(&parameters, machine, journal))
 }
@@ -78,14 +75,14 @@ fn test_dir(given: Option<PathBuf>, context: &Context) -> Result<PathBuf, Failur
     }
     let nowhere = "there is no directory for the test file, because neither XDG_CACHE_HOME nor HOME is set: name one \
                    with --dir DIR.";
-    let dir = context.settings.cache_dir.clone().ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
+    let dir = context.settings.cache_dir.clone().ok_or_else(|| Failure::failed(nowhere))?;
     let refused = |error| {
         format!(
             "the directory {} for the test file cannot be made: {error}; name another one with --dir.",
             dir.display()
         )
     };
-    fs::create_dir_all(&dir).map_err(|error| Failure::new(Exit::Failed, refused(error)))?;
+    fs::create_dir_all(&dir).map_err(|error| Failure::failed(refused(error)))?;
     Ok(dir)
 }
 
@@ -97,7 +94,7 @@ mod tests {
     #[test]
     fn a_file_and_a_command_line_give_the_same_parameters() {
         let of_line = |line: &str| {
-            let arguments = of_line::<Arguments>(define, line);
+            let arguments = of_line::<Arguments>(Arguments::augment_args, line);
             arguments.parameters(|given| Ok(given.unwrap_or_default())).unwrap()
         };
         assert_eq!(of_file::<LadderParameters>("seed = 7"), of_line("--seed 7"));

@@ -1,5 +1,6 @@
 //! `readpath lio`: the cost of a logical I/O.
 
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
 use ::measure::atomic_file::{Draft, Existing};
@@ -41,7 +42,9 @@ Examples:
 /// Options of the tables that are made, and of the ways into them. Tables that are found are scanned.
 const OF_TABLES: [&str; 8] = ["payload", "row_length", "columns", "access", "touch", "threads", "changed_rows", "seed"];
 
+/// Measures the cost of a logical I/O (a get of a cached block), by the shape of the block's rows
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     #[arg(long, help = format!("Bytes of all columns of all rows of a table; 1GiB is the published size [default: \
         {PAYLOAD}, with --on {PAYLOAD_BESIDE}]"))]
@@ -91,8 +94,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures the cost of a logical I/O (a get of a cached block), by the shape of the block's rows";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES).mut_arg("on", with_database_files)
+    Arguments::augment_args(command).mut_arg("on", with_database_files)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
@@ -136,7 +138,7 @@ impl Picture {
         if !sys::process::sampler::knows_names() {
             let sentence = "this readpath has no function names, like those in packages, so a flame graph would show \
                             none; one from cargo build --release has them";
-            return Err(Failure::new(Exit::Failed, sentence));
+            return Err(Failure::failed(sentence));
         }
         let path = target(path);
         refuse_to_replace(&path, is_forced)?;
@@ -173,12 +175,12 @@ impl Arguments {
             reload: self.reload,
             sampled: self.flamegraph.is_some(),
         };
-        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        parameters.check().map_err(Failure::wrong)?;
         Ok(parameters)
     }
 }
 
 /// A list as it was given, with each value once, or the usual one.
-fn given<T: PartialEq>(list: Vec<T>, usual: Vec<T>) -> Vec<T> {
+fn given<T: Clone + Eq + Hash>(list: Vec<T>, usual: Vec<T>) -> Vec<T> {
     if list.is_empty() { usual } else { each_once(list) }
 }

@@ -21,7 +21,7 @@ fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let about = whole.get_about().map(ToString::to_string).unwrap_or_default();
     let whole = whole.long_about(format!("{about}.\n\n`readpath COMMAND --help` describes a command and its options."));
     let rendered = Man::new(whole).render(&mut page);
-    rendered.map_err(|error| Failure::new(Exit::Failed, format!("the manual page could not be made: {error}")))?;
+    rendered.map_err(|error| Failure::failed(format!("the manual page could not be made: {error}")))?;
     output::print(&without_references(&String::from_utf8_lossy(&page), &names))?;
     Ok(Exit::Done)
 }

@@ -43,7 +43,7 @@ pub(super) fn measure(
     // Of an experiment that did not come to its end, what disturbed the cases that are kept.
     machine.report_disturbances(&mut journal);
     if let (Err(ExperimentError::Parameters(sentence)), true) = (&outcome, journal.run().cases.is_empty()) {
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     finish(context, journal, outcome.map_err(|error| error.to_string()), &signals)
 }
@@ -56,7 +56,7 @@ pub(super) fn refuse_ahead(
 ) -> Result<(), Failure> {
     match context.purpose {
         Purpose::Run => Ok(()),
-        Purpose::Check => check().map_err(|error| Failure::new(Exit::WrongCommandLine, error)),
+        Purpose::Check => check().map_err(Failure::wrong),
     }
 }
 
@@ -146,7 +146,7 @@ fn shows_both(context: &Context) -> bool {
 }
 
 pub(super) fn signals() -> Result<Signals, Failure> {
-    Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))
+    Signals::install().map_err(|error| Failure::failed(format!("^C cannot be watched for: {error}")))
 }
 
 /// The store, proven to be writable; none where the user wants none.
@@ -238,7 +238,11 @@ fn is_usual_end(journal: &RunJournal, signal: u8) -> bool {
 
 /// What is left of a run that did not complete.
 fn kept(journal: &RunJournal) -> String {
+    // The cases of a profile are the rows of its tables.
+    let is_profile = journal.run().experiment == ::measure::schema::profile::EXPERIMENT.name;
     let done = match journal.run().cases.len() {
+        0 if is_profile => return "there is no profile yet, and nothing is kept.".into(),
+        _ if is_profile => "what was read before is".to_string(),
         0 => return "no case was finished, and nothing is kept.".into(),
         1 => "the case it had finished is".to_string(),
         count => format!("the {count} cases it had finished are"),

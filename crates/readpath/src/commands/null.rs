@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ::measure::schema::null::parameters;
 use ::measure::schema::own_cost;
 use ::measure::{Case, quantity};
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use experiments::{ExperimentError, Journal, Stop};
 
 use super::measure::measure;
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "null", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "null", define: Arguments::augment_args, run };
 
 /// Pairs of clock reads in a case.
 const READINGS: usize = 200;
@@ -22,7 +22,9 @@ const READINGS: usize = 200;
 /// Longest sleep before the flag is looked at again.
 const NAP_MAX: Duration = Duration::from_millis(10);
 
+/// Measures the reading of the clock alone, to show the command layer at work
 #[derive(Args)]
+#[command(after_help = "Examples:\n  readpath null --cases 5")]
 struct Arguments {
     /// Number of cases
     #[arg(long, default_value_t = 3)]
@@ -30,11 +32,6 @@ struct Arguments {
     /// Pause before each case
     #[arg(long, default_value = "0ms", allow_hyphen_values = true, value_parser = quantity::parse_time)]
     pause: ::measure::Nanos,
-}
-
-fn define(command: Command) -> Command {
-    let about = "Measures the reading of the clock alone, to show the command layer at work";
-    Arguments::augment_args(command).about(about).after_help("Examples:\n  readpath null --cases 5")
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

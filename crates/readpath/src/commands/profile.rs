@@ -33,7 +33,7 @@ use crate::run_journal::RunJournal;
 use crate::words::word;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "profile", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "profile", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +50,9 @@ Examples:
   readpath profile --on postgres:18 -- pgbench -i    what a command does on a private server
   readpath profile DIR --from 10:00 --to 10:05       five minutes of a recording";
 
+/// Shows where the response time of traced sessions or a running server goes, and what to do about it
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 #[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]
 #[command(group = clap::ArgGroup::new("input").args(["files", "on", "command"]).required(true).multiple(true))]
 struct Arguments {
@@ -134,11 +136,6 @@ fn statement_id(word: &str) -> Result<String, &'static str> {
     if word.is_empty() { Err("it is empty: write an identifier or the beginning of one") } else { Ok(word.into()) }
 }
 
-fn define(command: Command) -> Command {
-    let about = "Shows where the response time of traced sessions or a running server goes, and what to do about it";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let mut arguments = arguments::<Arguments>(matches)?;
     arguments.running.refuse(matches)?;
@@ -199,8 +196,7 @@ impl Arguments {
     /// Refuses a period that ends before it begins.
     fn refuse_period(&self) -> Result<(), Failure> {
         let (Some(from), Some(to), true) = (self.from, self.to, self.period().is_backwards()) else { return Ok(()) };
-        let sentence = format!("--from {from} is not before --to {to}: no time lies between them.");
-        Err(Failure::new(Exit::WrongCommandLine, sentence))
+        Err(Failure::wrong(format!("--from {from} is not before --to {to}: no time lies between them.")))
     }
 
     /// From when to when a recording is read.
@@ -218,8 +214,8 @@ impl Arguments {
 /// everything could be read that the name of the file means, which may be a pattern.
 pub(super) fn of_file(file: &Path, context: &Context) -> Result<(Run, bool), Failure> {
     let words = [OsString::from(COMMAND.name), "--".into(), file.into()];
-    let matches = define(Command::new(COMMAND.name)).try_get_matches_from(words);
-    let matches = matches.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    let matches = Arguments::augment_args(Command::new(COMMAND.name)).try_get_matches_from(words);
+    let matches = matches.map_err(Failure::wrong)?;
     let mut arguments = arguments::<Arguments>(&matches)?;
     arguments.take_files();
     let mut is_all_there = true;
@@ -338,5 +334,5 @@ fn one_statement(profile: &Profile, reference: &str) -> Result<StatementIndex, F
             )
         }
     };
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
+    Err(Failure::wrong(sentence))
 }

@@ -12,7 +12,7 @@ use ::profile::event::Ticks;
 use ::profile::observe::collector::THINK_TIME;
 use ::profile::observe::instruments::Instruments;
 use ::profile::source::recorded::SumsSettings;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use jiff::Timestamp;
 use live::{Listener, News, Recorder, RecorderSettings, Watch, WatchedFor};
 use recording::{Folder, Limits};
@@ -28,7 +28,7 @@ use crate::output;
 use crate::signals::Signals;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "record", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "record", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,9 @@ const NAP: Duration = Duration::from_millis(50);
 /// How long the first segment waits at most, when it is over, for what the server has counted meanwhile.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
 
+/// Records what the sessions of a running server do, until ^C, so that any period can be profiled later
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The PostgreSQL server to record: postgres://USER@HOST:PORT/DATABASE; nothing is made there
     #[arg(long, value_name = "SERVER", value_parser = address)]
@@ -91,26 +93,19 @@ fn address(word: &str) -> Result<String, String> {
     server_that_runs(word).map(|_| word.into())
 }
 
-fn define(command: Command) -> Command {
-    let about = "Records what the sessions of a running server do, until ^C, so that any period can be profiled later";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
     arguments.sampling.refuse_rate()?;
     if arguments.keep == Some(Nanos(0)) || arguments.max_size == 0 {
-        return wrong(
-            "a recorder that keeps nothing records nothing: give --keep a time and --max-size a size.".into(),
-        );
+        let sentence = "a recorder that keeps nothing records nothing: give --keep a time and --max-size a size.";
+        return Err(Failure::wrong(sentence));
     }
     if !SEGMENTS.contains(&arguments.segment) {
-        return wrong("a segment is from 1s to 60s long.".into());
+        return Err(Failure::wrong("a segment is from 1s to 60s long."));
     }
     let address = Address::parse(&arguments.on)
         .and_then(|address| address.completed(&context.settings.servers))
-        .map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        .map_err(Failure::wrong)?;
     if arguments.sampling.dry_run {
         let purpose = (THINK_TIME, WatchedFor::Recording);
         return arguments.sampling.rehearse(&remark(), (&address, ASSUMED_MAJOR), purpose);
@@ -125,25 +120,23 @@ fn clock() -> i64 {
 
 /// Records until a signal comes.
 fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
     let signals = signals()?;
     if fs::metadata(&arguments.to).is_ok_and(|found| !found.is_dir()) {
         let sentence =
             format!("{} is a file, and a recording is a folder: give --to another name.", arguments.to.display());
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     // A server that refuses leaves no folder behind.
-    let refused = |error: ServerError| failed(&error.without_options());
-    let unopened = |error| signals.received().map_or_else(|| refused(error), interrupted);
+    let unopened = |error: ServerError| signals.received().map_or_else(|| error.into(), interrupted);
     let mut watch = open(arguments, address, &signals).map_err(unopened)?;
-    let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
-    watch.refuse_folder_of_other(&folder).map_err(|sentence| failed(&sentence))?;
+    let folder = Folder::open(&arguments.to).map_err(Failure::failed)?;
+    watch.refuse_folder_of_other(&folder).map_err(Failure::failed)?;
     let age = arguments.keep.map(|keep| i64::try_from(keep.0 / 1_000).unwrap_or(i64::MAX));
     let limits = Limits { age, bytes: Some(arguments.max_size) };
     let segment = i64::try_from(arguments.segment.0 / 1_000).unwrap_or(i64::MAX);
     let sums = SumsSettings { keeps_texts: !arguments.no_text, segment };
     let settings = RecorderSettings { limits, sums, clock };
-    let recorder = Recorder::start(folder, settings).map_err(|error| failed(&error))?;
+    let recorder = Recorder::start(folder, settings).map_err(Failure::failed)?;
     let news = recorder.news();
     watch.tell(Box::new(recorder));
     tell_meanwhile(&mut watch, &news);

@@ -12,7 +12,7 @@ use ::measure::sorting;
 use ::profile::compare::compare_kept;
 use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 
 use super::named::{Named, load, named};
 use super::profile;
@@ -23,7 +23,7 @@ use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "report", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "report", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +48,9 @@ const ID_LENGTH: usize = 13;
 /// Most letters of one: twice those that readpath gives a run, and short enough for the name of a file.
 const ID_LENGTH_MAX: usize = 64;
 
+/// Makes one page of runs for a browser: charts, the numbers under them, and what they mean
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// Identifiers or their beginnings, `last`, `last~1` for the one before, run documents, traces [default: last]
     #[arg(value_name = "RUN")]
@@ -70,21 +72,15 @@ struct Arguments {
     force: bool,
 }
 
-fn define(command: Command) -> Command {
-    let about = "Makes one page of runs for a browser: charts, the numbers under them, and what they mean";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     if matches.value_source("format") == Some(ValueSource::CommandLine) {
-        let sentence = "--format has no effect here: a page is HTML and a chart SVG. Leave it out.";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong("--format has no effect here: a page is HTML and a chart SVG. Leave it out."));
     }
     if arguments.output.is_none() && arguments.charts.is_none() {
         let sentence =
             "nothing says where to: name the page with -o FILE, or a folder for its charts with --charts DIR.";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     let is_file = arguments.file().is_some() || arguments.charts.is_some();
     refuse_unused(matches, &[("force", is_file, "standard output replaces no file")])?;
@@ -156,7 +152,7 @@ fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<Failu
             Ok((run, is_all_there)) => {
                 runs.push(run);
                 let sentence = || format!("not everything that {reference} names was read: its profile says why.");
-                failures.extend((!is_all_there).then(|| Failure::new(Exit::Failed, sentence())));
+                failures.extend((!is_all_there).then(|| Failure::failed(sentence())));
             }
             Err(failure) if matches!(failure.exit, Exit::Failed | Exit::NotKept) => failures.push(failure),
             // A name that is not there is a mistake of the command line: a page without it would hide that. After ^C
@@ -260,7 +256,7 @@ fn write_charts(folder: &Path, charts: &[(PathBuf, String)], is_forced: bool) ->
 pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
     if path == Path::new(STANDARD_OUTPUT) {
         let sentence = "this cannot be written to standard output: name a file, or ./- for a file called -.";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     // A link is followed; one that leads nowhere stands for itself.
     let sentence = match fs::metadata(path).or_else(|_| fs::symlink_metadata(path)) {
@@ -273,15 +269,14 @@ pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Fail
         }
         _ => return Ok(()),
     };
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
+    Err(Failure::wrong(sentence))
 }
 
 /// Refuses a file in the place of the folder that charts are written to.
 fn refuse_file(folder: &Path) -> Result<(), Failure> {
     match fs::metadata(folder) {
         Ok(data) if !data.is_dir() => {
-            let sentence = format!("{} is a file, and --charts takes a folder: name a folder.", folder.display());
-            Err(Failure::new(Exit::WrongCommandLine, sentence))
+            Err(Failure::wrong(format!("{} is a file, and --charts takes a folder: name a folder.", folder.display())))
         }
         _ => Ok(()),
     }
@@ -304,7 +299,7 @@ pub(super) fn existing(is_forced: bool) -> Existing {
 }
 
 pub(super) fn not_written(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Failed, format!("{} could not be written: {error}. Nothing was left there.", path.display()))
+    Failure::failed(format!("{} could not be written: {error}. Nothing was left there.", path.display()))
 }
 
 #[cfg(test)]

@@ -41,7 +41,9 @@ const USAGE: &str = "\
 readpath roundtrip [OPTIONS] <PATH>...
        readpath roundtrip [OPTIONS] --on <URL,...>";
 
+/// Measures the round trip to the storage: first touch, storage's cache, page cache
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 #[command(override_usage = USAGE)]
 struct Arguments {
     /// Files or block devices, opened for reading only, or a model as in `readpath disk`
@@ -65,10 +67,8 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures the round trip to the storage: first touch, storage's cache, page cache";
-    let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
     let on = |on: Arg| on.value_name("URL,...").value_parser(servers).help(ON).long_help(ON_IN_FULL);
-    let command = command.mut_arg("on", on);
+    let command = Arguments::augment_args(command).mut_arg("on", on);
     // What conflicts with `on` takes the requirement of it away, so that a path alone would pass.
     ["dry_run", "statement_timeout"]
         .into_iter()
@@ -77,7 +77,7 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let (parameters, subjects) = arguments::<Arguments>(matches)?.parameters();
-    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    parameters.check().map_err(Failure::wrong)?;
     if subjects.is_named() {
         return run_on(&parameters, &subjects, context);
     }
@@ -99,7 +99,7 @@ impl Arguments {
 fn run_on(parameters: &RoundtripParameters, subjects: &SubjectArguments, context: &Context) -> Result<Exit, Failure> {
     let RoundtripParameters { blocks, seed, .. } = *parameters;
     let parameters = SubjectTripParameters { on: subjects.places()?, blocks, seed: seed.unwrap_or_default() };
-    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    parameters.check().map_err(Failure::wrong)?;
     measure_on(context, COMMAND.name, (&parameters.on, subjects.options()), |on, environment, machine, journal| {
         let parameters = SubjectTripParameters { on: on.clone(), ..parameters.clone() };
         roundtrip::run_on(&parameters, environment, machine, journal)

@@ -111,15 +111,14 @@ fn refused(arguments: &Arguments, mut problems: Vec<Problem>) -> Failure {
     if count > 1 {
         lines.insert(0, format!("{file} has {count} problems, and nothing was measured:"));
     }
-    Failure::new(Exit::WrongCommandLine, lines.join("\n"))
+    Failure::wrong(lines.join("\n"))
 }
 
 /// Refuses a job of `--name` that the file does not have.
 fn refuse_unknown(jobs: &[String], arguments: &Arguments) -> Result<(), Failure> {
     let Some(name) = arguments.name.iter().find(|name| !jobs.contains(name)) else { return Ok(()) };
     let (file, jobs) = (arguments.file.display(), jobs.join(", "));
-    let sentence = format!("--name {name}: {file} has no such job; it has {jobs}.");
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
+    Err(Failure::wrong(format!("--name {name}: {file} has no such job; it has {jobs}.")))
 }
 
 /// The command lines of runs, each with the run's name behind it as a comment.

@@ -34,7 +34,9 @@ Examples:
   readpath runs rm --older-than 30d
   readpath runs rm --all";
 
+/// Removes kept runs without asking for confirmation, and prints how much they held
 #[derive(Args)]
+#[command(after_help = EXAMPLES_OF_REMOVAL)]
 #[group(required = true, multiple = false)]
 struct Removal {
     /// Identifiers or their beginnings, `last`, `last~1` for the one before
@@ -49,13 +51,8 @@ struct Removal {
 }
 
 fn define(command: Command) -> Command {
-    let removal = Removal::augment_args(Command::new(REMOVE))
-        .about("Removes kept runs without asking for confirmation, and prints how much they held")
-        .after_help(EXAMPLES_OF_REMOVAL);
-    command
-        .about("Lists the runs that are kept, newest first, or removes some")
-        .after_help(EXAMPLES)
-        .subcommand(removal)
+    let about = "Lists the runs that are kept, newest first, or removes some";
+    command.about(about).after_help(EXAMPLES).subcommand(Removal::augment_args(Command::new(REMOVE)))
 }
 
 /// The moment that lies a span of time before now.

@@ -33,8 +33,7 @@ impl Sampling {
     /// Refuses a rate that is too low or too high.
     pub(super) fn refuse_rate(&self) -> Result<(), Failure> {
         let Some(rate) = self.rate.filter(|rate| !RATES.contains(rate)) else { return Ok(()) };
-        let sentence = format!("--rate {rate}: a server is sampled from 1 to 2000 times a second.");
-        Err(Failure::new(Exit::WrongCommandLine, sentence))
+        Err(Failure::wrong(format!("--rate {rate}: a server is sampled from 1 to 2000 times a second.")))
     }
 
     /// Prints every statement that would be sent to a server of this version, below what a reader has to know.
@@ -45,8 +44,7 @@ impl Sampling {
         (think_time, watched_for): (Ticks, WatchedFor),
     ) -> Result<Exit, Failure> {
         let recorder = Statements::default();
-        Watch::rehearse(address, self.settings(think_time), (recorder.clone(), major), watched_for)
-            .map_err(|error| Failure::new(Exit::Failed, error.without_options()))?;
+        Watch::rehearse(address, self.settings(think_time), (recorder.clone(), major), watched_for)?;
         output::print(&format!("{remark}{}", recorder.script()))?;
         Ok(Exit::Done)
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use ::measure::sorting::each_once;
 use ::measure::{Nanos, Size};
-use clap::{ArgAction, ArgMatches, Args, Command};
+use clap::{ArgAction, ArgMatches, Args};
 use experiments::counters::ValgrindRun;
 use experiments::scan::{self, CountedChild, ScanParameters};
 use subjects::access_paths::{AccessPath, Asked, Level};
@@ -19,7 +19,7 @@ use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "scan", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "scan", define: Arguments::augment_args, run };
 
 /// The hidden command that a scan starts under valgrind.
 pub(super) const COUNTED: &str = "counted-scan";
@@ -41,8 +41,9 @@ Examples:
 /// Longest time of the scan under valgrind by default.
 const VALGRIND_LIMIT: Nanos = Nanos::from_millis(300_000);
 
-// The arguments of a scan, which `counted-scan` takes too; a doc comment here would stand in the help.
+/// Runs one query over the same rows by several access paths, all cached
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// Rows of the table; 69642625 is the published size [default: 7000000, with --on 1000000]
     #[arg(long)]
@@ -87,11 +88,6 @@ fn defaults() -> ScanParameters {
     ScanParameters::default()
 }
 
-fn define(command: Command) -> Command {
-    let about = "Runs one query over the same rows by several access paths, all cached";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let (is_counted, limit) = (!arguments.no_valgrind, arguments.valgrind_limit);
@@ -125,7 +121,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 /// The same scan of a smaller table by this program, for valgrind to count.
 fn child(parameters: &ScanParameters, limit: Nanos) -> Result<CountedChild, Failure> {
-    let nowhere = |error| Failure::new(Exit::Failed, format!("this program does not find itself: {error}"));
+    let nowhere = |error| Failure::failed(format!("this program does not find itself: {error}"));
     let program = env::current_exe().map_err(nowhere)?;
     let words = [program.into(), COUNTED.into()].into_iter();
     let words = words.chain(words_of(&parameters.counted()).into_iter().map(OsString::from)).collect();
@@ -164,7 +160,7 @@ impl Arguments {
             memory: self.memory,
             seed: self.seed,
         };
-        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        parameters.check().map_err(Failure::wrong)?;
         Ok(parameters)
     }
 }
@@ -172,18 +168,18 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::FromArgMatches;
+    use clap::{Command, FromArgMatches};
     use experiments::scan::{PUBLISHED_ROWS, ROWS, ROWS_BESIDE};
 
     #[test]
     fn the_published_size_and_the_defaults_stand_in_the_help() {
         assert!(EXAMPLES.contains(&PUBLISHED_ROWS.to_string()));
-        let help = define(Command::new("scan")).render_long_help().to_string();
+        let help = Arguments::augment_args(Command::new("scan")).render_long_help().to_string();
         assert!(help.contains(&format!("[default: {ROWS}, with --on {ROWS_BESIDE}]")), "{help}");
     }
 
     fn parsed<'a>(words: impl IntoIterator<Item = &'a str>) -> ScanParameters {
-        let command = define(Command::new("scan").no_binary_name(true));
+        let command = Arguments::augment_args(Command::new("scan").no_binary_name(true));
         Arguments::from_arg_matches(&command.get_matches_from(words)).unwrap().parameters().unwrap()
     }
 

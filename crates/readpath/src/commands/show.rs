@@ -1,6 +1,6 @@
 //! `readpath show`: a kept run again, in any format.
 
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 
 use super::named::load;
 use super::unused::refuse_unused;
@@ -10,7 +10,7 @@ use crate::options::{CommandRow, Context, arguments, is_path};
 use crate::output;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "show", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "show", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,7 +19,9 @@ Examples:
   readpath show last --job > again.toml          a job file that repeats it: readpath run again.toml
   readpath show ./run-of-another-machine.json";
 
+/// Shows a kept run again
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// An identifier or its beginning, `last`, `last~1` for the one before, or a file
     run: String,
@@ -28,17 +30,13 @@ struct Arguments {
     job: bool,
 }
 
-fn define(command: Command) -> Command {
-    Arguments::augment_args(command).about("Shows a kept run again").after_help(EXAMPLES)
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { run, job } = arguments(matches)?;
     refuse_store_of_files(matches, &[&run])?;
     if job {
         refuse_unused(matches, &[("format", false, "a job file is TOML")])?;
         let text = repeat(&load(&run, context)?, (context.definition)());
-        output::print(&text.map_err(|sentence| Failure::new(Exit::Failed, sentence))?)?;
+        output::print(&text.map_err(Failure::failed)?)?;
         return Ok(Exit::Done);
     }
     let run = load(&run, context)?;

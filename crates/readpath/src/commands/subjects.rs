@@ -132,7 +132,7 @@ impl SubjectOptions {
     /// The places; in a dry run those that take statements. Refuses options of servers where there is none.
     pub(super) fn places(&self, places: Places) -> Result<Places, Failure> {
         refuse_files_of_one_name(&places)?;
-        let refused = |sentence| Err(Failure::new(Exit::WrongCommandLine, sentence));
+        let refused = |sentence| Err(Failure::wrong(sentence));
         let has_server = places.iter().any(Place::takes_statements);
         match has_server {
             true if self.dry_run => Ok(places.taking_statements()),
@@ -190,7 +190,7 @@ fn refuse_files_of_one_name(places: &Places) -> Result<(), Failure> {
                  run of its own, and compare the runs."
             ),
         };
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     Ok(())
 }
@@ -237,7 +237,7 @@ pub(super) fn server_that_runs(word: &str) -> Result<Address, String> {
 /// An address with what the user's environment says, such as its service. What cannot be completed is a slip in one of
 /// the two.
 pub(super) fn completed(address: &Address, context: &Context) -> Result<Address, Failure> {
-    address.completed(&context.settings.servers).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+    address.completed(&context.settings.servers).map_err(Failure::wrong)
 }
 
 /// Refuses a server whose address cannot be completed, before anything else is done.
@@ -261,7 +261,7 @@ pub(super) fn refuse_databases<'a>(command: &str, paths: impl IntoIterator<Item 
          calibrate PostgreSQL servers.",
         without_password(&path.to_string_lossy())
     );
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
+    Err(Failure::wrong(sentence))
 }
 
 /// The directory of the engine's tables: the one that is given, or that of the cache; an empty name where the engine is
@@ -276,7 +276,7 @@ pub(super) fn directory_of_tables(
     match given.or_else(|| cache.map(|cache| cache.join("tables"))) {
         Some(directory) => Ok(directory),
         None if places.iter().all(|place| place.word() != ENGINE) => Ok(PathBuf::new()),
-        None => Err(Failure::new(Exit::Failed, nowhere)),
+        None => Err(Failure::failed(nowhere)),
     }
 }
 
@@ -297,8 +297,8 @@ pub(super) fn measure_on(
         let script = dry_run(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
         // As the run itself would end.
         let script = script.map_err(|error| match error {
-            ExperimentError::Parameters(sentence) => Failure::new(Exit::WrongCommandLine, sentence),
-            error => Failure::new(Exit::Failed, error),
+            ExperimentError::Parameters(sentence) => Failure::wrong(sentence),
+            error => Failure::failed(error),
         })?;
         output::print(&script)?;
         return Ok(Exit::Done);

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use ::profile::event::Ticks;
 use ::profile::observe::instruments::Instruments;
 use ::top::{Facts, History, Screen};
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args};
 use jiff::Timestamp;
 use live::{Watch, WatchedFor};
-use server::ServerError;
 use server::facts::ASSUMED_MAJOR;
 use server::place::{Address, word_of_shell};
 use sys::threads;
@@ -25,21 +24,13 @@ use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "top", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: "top", define: Arguments::augment_args, run };
 
 const EXAMPLES: &str = "\
 Examples:
   readpath top --on postgres://me@db.example/shop
   readpath top --on postgres://me@db.example/shop --rate 20
   readpath top --on postgres://me@db.example/shop --dry-run     the statements that would be sent";
-
-const ABOUT: &str = "\
-Shows on a terminal what the sessions of a running PostgreSQL do, with up to an hour of history since top started
-
-Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, who waits for \
-whose lock, or which tier answered the reads. ? shows the keys. It is sampled as by `readpath profile --on`: from the \
-server's shared memory where that can be read, otherwise with one statement 50 times a second. Nothing is made or \
-changed on the server, and nothing is kept.";
 
 /// A time without samples that is said.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -54,7 +45,14 @@ const FACTS_EVERY: Duration = Duration::from_secs(1);
 /// Longer than any terminal is watched.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
+/// Shows on a terminal what the sessions of a running PostgreSQL do, with up to an hour of history since top started
+///
+/// Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, who waits for
+/// whose lock, or which tier answered the reads. ? shows the keys. It is sampled as by `readpath profile --on`: from
+/// the server's shared memory where that can be read, otherwise with one statement 50 times a second. Nothing is made
+/// or changed on the server, and nothing is kept.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "SERVER", value_parser = server_that_runs)]
@@ -64,11 +62,6 @@ struct Arguments {
     no_text: bool,
     #[command(flatten)]
     sampling: Sampling,
-}
-
-fn define(command: Command) -> Command {
-    let (short, _) = ABOUT.split_once('\n').unwrap_or((ABOUT, ""));
-    Arguments::augment_args(command).about(short).long_about(ABOUT).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
@@ -87,7 +80,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
              --on {}` writes a page.",
             word_of_shell(&address.shown())
         );
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     show(&arguments, &address, context)
 }
@@ -99,10 +92,6 @@ fn not_drawn_on(context: &Context) -> Option<&'static str> {
         (true, false) => Some("standard error"),
         (false, _) => Some("standard output"),
     }
-}
-
-fn failed(error: ServerError) -> Failure {
-    Failure::new(Exit::Failed, error.without_options())
 }
 
 /// What the threads of the samples and of the terminal share. The facts are renewed with nothing else in hand, so that
@@ -184,7 +173,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     let stop = signals.stop().share();
     let opened = Watch::open(address, settings, Instruments::default(), Arc::clone(&stop));
     progress.clear();
-    let mut watch = opened.map_err(|error| signals.received().map_or_else(|| failed(error), interrupted))?;
+    let mut watch = opened.map_err(|error| signals.received().map_or_else(|| error.into(), interrupted))?;
     watch.count_hits();
     let shared = Arc::new(Shared {
         history: Mutex::new(History::new(settings.wall_clock)),
@@ -195,7 +184,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     });
     let away = Arc::clone(&shared);
     watch.meanwhile(Box::new(move || away.lose_second()));
-    let taken = |error: std::io::Error| Failure::new(Exit::Failed, format!("the terminal cannot be used: {error}."));
+    let taken = |error: std::io::Error| Failure::failed(format!("the terminal cannot be used: {error}."));
     signals.give_back_by(::top::give_back);
     let mut screen = Screen::take().map_err(taken)?;
     let shown = thread::scope(|scope| {
@@ -215,7 +204,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     shown.map_err(taken)?;
     match (signals.received(), watch.ended()) {
         (Some(signal), _) => Err(interrupted(signal)),
-        (None, Some(why)) => Err(Failure::new(Exit::Failed, format!("the sampling ended: {why}."))),
+        (None, Some(why)) => Err(Failure::failed(format!("the sampling ended: {why}."))),
         (None, None) => Ok(Exit::Done),
     }
 }

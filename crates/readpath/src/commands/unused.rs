@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use profile::ingest::Chosen;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// Options that say how a kernel is to read.
 const OF_KERNEL: [&str; 5] = ["direct", "buffered", "io_method", "evict", "huge_pages"];
@@ -17,10 +17,9 @@ pub(super) fn refuse_unused(matches: &ArgMatches, options: &[(&str, bool, &str)]
     let is_given =
         |id: &str| matches.ids().any(|known| known == id) && matches.value_source(id) == Some(ValueSource::CommandLine);
     match options.iter().find(|(id, is_used, _)| !is_used && is_given(id)) {
-        Some((id, _, reason)) => Err(Failure::new(
-            Exit::WrongCommandLine,
-            format!("--{} has no effect here: {reason}.", id.replace('_', "-")),
-        )),
+        Some((id, _, reason)) => {
+            Err(Failure::wrong(format!("--{} has no effect here: {reason}.", id.replace('_', "-"))))
+        }
         None => Ok(()),
     }
 }

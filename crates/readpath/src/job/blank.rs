@@ -78,15 +78,7 @@ pub(crate) fn blank(experiment: &Experiment) -> String {
 /// What a parameter means, what kind of value it takes, and its words, one a line.
 fn meaning(parameter: &Parameter) -> String {
     let help = parameter.arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let kind = match parameter.kind {
-        Kind::Size => "size",
-        Kind::Time => "time",
-        Kind::Whole => "whole number",
-        Kind::Fraction => "number",
-        Kind::Flag if parameter.opposite.is_some() => "only true",
-        Kind::Switch | Kind::Flag => "true or false",
-        Kind::Choice | Kind::Path | Kind::Text => "",
-    };
+    let kind = if parameter.opposite.is_some() { "only true" } else { parameter.kind.words().1 };
     let kind = match (kind, parameter.is_list) {
         ("", false) => String::new(),
         ("", true) => " (list)".into(),

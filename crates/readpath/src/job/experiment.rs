@@ -95,7 +95,7 @@ impl Parameter {
     /// What a user writes for it.
     pub(super) fn written(&self) -> &'static str {
         // False would turn nothing off.
-        if self.opposite.is_some() { "true" } else { self.kind.written() }
+        if self.opposite.is_some() { "true" } else { self.kind.words().0 }
     }
 
     /// Whether it can stand without a value, which then has a meaning of its own.
@@ -126,17 +126,17 @@ impl Kind {
         }
     }
 
-    /// What a user writes.
-    fn written(self) -> &'static str {
+    /// What a user writes, and that in the few words of a file to begin with; none where its help says enough.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Flag | Kind::Switch => "true or false",
-            Kind::Size => "a size such as \"8KiB\" or \"1GiB\", or a number of bytes",
-            Kind::Time => "a time such as \"500ms\" or \"5s\"",
-            Kind::Whole => "a whole number",
-            Kind::Fraction => "a number",
-            Kind::Choice => "one of its words",
-            Kind::Path => "a path",
-            Kind::Text => "a text",
+            Kind::Flag | Kind::Switch => ("true or false", "true or false"),
+            Kind::Size => ("a size such as \"8KiB\" or \"1GiB\", or a number of bytes", "size"),
+            Kind::Time => ("a time such as \"500ms\" or \"5s\"", "time"),
+            Kind::Whole => ("a whole number", "whole number"),
+            Kind::Fraction => ("a number", "number"),
+            Kind::Choice => ("one of its words", ""),
+            Kind::Path => ("a path", ""),
+            Kind::Text => ("a text", ""),
         }
     }
 }

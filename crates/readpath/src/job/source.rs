@@ -1,6 +1,5 @@
 //! The bytes of a job file, and their hash.
 
-use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -50,11 +49,7 @@ impl Lines {
 
 /// SHA-256 in hexadecimal, as sha256sum(1) prints it.
 pub(crate) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing into a text in memory does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

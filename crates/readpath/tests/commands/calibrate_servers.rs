@@ -380,7 +380,7 @@ fn wait_for_case(user: &User, child: &mut Child, is_it: impl Fn(&Value) -> bool)
 fn a_killed_run_keeps_the_states_that_were_verified_before() {
     let Some(trial) = Trial::start(&[SMALL_BUFFERS]) else { return };
     let user = User::new();
-    let words = format!("calibrate --on {} --payload 4MiB --repeat 2 --passes 1 --rounds 60", trial.url());
+    let words = format!("calibrate --on {} --payload 4MiB --repeat 2 --passes 1 --rounds 20", trial.url());
     let mut child = user.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // A state's cases are kept at its end, with that of the advice: the run then goes on with the next state.
     wait_for_case(&user, &mut child, |set| set["parameters"]["advice"].is_string());

@@ -162,7 +162,7 @@ const SMALL: [&str; 10] = [
     "roundtrip HOME/a.dat --blocks 16",
     "lio --payload 1MiB --row-length 250 --columns 5 --repeat 1",
     "lio --on sqlite --payload 1MiB --row-length 250 --columns 5 --repeat 1",
-    "scan --rows 5000 --path full-scan --no-valgrind",
+    "scan --rows 5000 --path full-scan --no-valgrind --repeat 1",
     "join --rows 2000 --repeat 1",
     "profile HOME/shop_ora_4711.trc",
     "run HOME/jobs.toml",
@@ -170,6 +170,11 @@ const SMALL: [&str; 10] = [
 
 /// Runs a command that may not get what it needs: it ends in a sentence or in a run, and leaves nothing.
 fn assert_ends_well(user: &User, limits: &str, words: &str) {
+    ends_in_a_run(user, limits, words);
+}
+
+/// The same; whether it ended in a run.
+fn ends_in_a_run(user: &User, limits: &str, words: &str) -> bool {
     let words = words.replace("HOME", &user.home.path().display().to_string());
     let output = ended(limited(user, limits, &format!("{words} -q --no-store")));
     let said = complaint(&output);
@@ -180,6 +185,7 @@ fn assert_ends_well(user: &User, limits: &str, words: &str) {
         _ => panic!("{words} with {limits}: {} {said}", output.status),
     }
     assert_tidy(user);
+    output.status.success()
 }
 
 /// A user with a file to read and a trace.
@@ -350,12 +356,14 @@ fn with_too_few_descriptors_every_experiment_ends_in_a_sentence_or_a_run() {
     for limit in ["--nofile=6", "--nofile=9", "--nofile=12"] {
         SMALL.iter().for_each(|words| assert_ends_well(&user, limit, words));
     }
-    // At one of these limits the folder of the tables is made and can no longer be opened.
+    // At one of these limits the folder of the tables is made and can no longer be opened. From some limit on, all that
+    // is opened can be.
     let words = "lio --on sqlite --payload 1MiB --row-length 250 --columns 5 --repeat 1";
+    let mut runs = 0;
     for limit in (4..16).map(|limit| format!("--nofile={limit}")) {
         // With fewer than the loader needs for the libraries, it ends the program.
-        if ended(limited(&user, &limit, "--version")).status.success() {
-            assert_ends_well(&user, &limit, words);
+        if runs < 3 && ended(limited(&user, &limit, "--version")).status.success() {
+            runs = if ends_in_a_run(&user, &limit, words) { runs + 1 } else { 0 };
         }
     }
 }

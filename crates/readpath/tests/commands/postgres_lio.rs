@@ -19,8 +19,8 @@ use trial::Trial;
 /// One small table, and as few samples as say something.
 const SMALL: &str = "--payload 2MiB --row-length 250 --columns 5 --repeat 3";
 
-/// A run that lasts until it is ended.
-const LONG: &str = "--payload 2MiB --row-length 250 --columns 5,25,1 --access full-scan --repeat 300";
+/// A run that lasts until it is ended: seconds from when its schema is there.
+const LONG: &str = "--payload 2MiB --row-length 250 --columns 5,25,1 --access full-scan --repeat 80";
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
@@ -293,7 +293,7 @@ fn a_server_that_dies_in_the_middle_is_told_and_the_cases_are_kept() {
 /// The first figure in which two runs differ without a reason; `None` where they agree.
 fn disagreement(one: &Value, other: &Value) -> Option<String> {
     let mut compared = 0;
-    for (case, again) in on_server(one).zip(on_server(other)) {
+    for (case, again) in cases(one).zip(cases(other)) {
         assert_eq!(case["parameters"], again["parameters"]);
         // Its samples are loads, a few of which differ by what the system does meanwhile.
         if case["parameters"]["visibility"] != "first-scan" {
@@ -313,7 +313,7 @@ fn disagreement(one: &Value, other: &Value) -> Option<String> {
 fn two_runs_agree_or_say_what_moved() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();
-    let words = SMALL.replace("--repeat 3", "--repeat 15");
+    let words = SMALL.replace("--repeat 3", "--repeat 15 --alone");
     let run = || user.document(&format!("lio --on {} {words}", trial.url()));
     // A machine with guests beside it moves now and then and no program sees it; a figure that is unsteady by itself
     // differs each time.

@@ -162,6 +162,8 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
         let reversed = user.refused(&format!("profile recording {words}"), 2);
         assert!(reversed.contains(" is not before --to ") && !reversed.contains("recorded"), "{reversed}");
     }
+    let reversed = user.refused("profile recording --from -1s --to 2001-01-01", 2);
+    assert!(reversed.contains("the end is not after the beginning of the time asked for"), "{reversed}");
 }
 
 #[test]

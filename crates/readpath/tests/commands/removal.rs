@@ -116,7 +116,7 @@ fn a_folder_that_is_in_use_stays_and_all_else_is_removed() {
     }
     let left = user.temporary.path().join("readpath-valgrind-1-0");
     fs::create_dir(&left).unwrap();
-    let lock = fs::File::create(tables.join("lock")).unwrap();
+    let lock = fs::File::create(tables.join("readpath.lock")).unwrap();
     lock.try_lock().unwrap();
     let output = user.run("clean");
     let (printed, complaint) = (String::from_utf8_lossy(&output.stdout).into_owned(), complaint(&output));
@@ -182,6 +182,27 @@ fn a_damaged_list_of_tables_is_mended_by_loading_them_again() {
     assert!(refusal.contains("manifest.json is damaged") && refusal.contains("--reload does"), "{refusal}");
     said(&user, &format!("{LIO} --reload"));
     said(&user, LIO);
+}
+
+#[test]
+fn files_of_the_user_in_a_directory_that_is_named_for_tables_stay_whatever_is_asked_for() {
+    let user = User::new();
+    let files = [("mine/manifest.json", "{\"name\": \"mine\"}"), ("own/segment-00000.pages", "my own pages")];
+    for (name, text) in files {
+        let file = user.file(name, text.as_bytes());
+        let folder = Path::new(&file).parent().unwrap().display().to_string();
+        let join = format!("join --rows 20000 --buffered -q --no-store --dir {folder}");
+        for words in [format!("{LIO} --dir {folder}"), join] {
+            for words in [format!("{words} --reload"), words] {
+                let refusal = user.refused(words.as_str(), 1);
+                let said = "was not made by readpath, whose tables would take its place: name an empty directory";
+                assert!(refusal.contains(name) && refusal.contains(said), "{words}: {refusal}");
+                assert!(!refusal.contains("--reload does"), "{words}: {refusal}");
+            }
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        assert_eq!(names(Path::new(&folder)).len(), 1);
+    }
 }
 
 /// Kills readpath, and waits until its child is gone.

@@ -12,7 +12,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let names = varying(&cases);
     let rows = metrics(&cases);
-    let table = of_metrics(Table::over(&rows)).column("n", Align::Right, |(_, metric)| count(metric)).optional();
+    let table = of_metrics(Table::over(&rows)).optional("n", Align::Right, |(_, metric)| count(metric));
     vec![Section::Table(table.groups(|(case, _)| phrase(&case.parameters, &names)).done())]
 }
 
@@ -41,8 +41,7 @@ pub(super) fn of_metrics<'a, 'b>(table: Builder<'a, Measured<'b>>) -> Builder<'a
     table
         .column("metric", Align::Left, |(_, metric)| metric.name.clone())
         .column("median", Align::Right, |(_, metric)| median(metric))
-        .column("range", Align::Left, |(_, metric)| range(metric))
-        .optional()
+        .optional("range", Align::Left, |(_, metric)| range(metric))
 }
 
 /// How many samples a metric has.

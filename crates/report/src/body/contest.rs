@@ -15,16 +15,15 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let needed =
         Table::over(&rows).column("contender", Align::Left, |(case, _)| CONTENDER.in_case(case).unwrap_or_default());
     let needed = of_metrics(needed)
-        .column("n", Align::Right, |(_, metric)| count(metric))
-        .optional()
+        .optional("n", Align::Right, |(_, metric)| count(metric))
         .groups(|(case, _)| QUESTION.in_case(case).unwrap_or_default());
     let judged = Table::over(&bars)
         .column("bar", Align::Left, |case| BAR.in_case(case).unwrap_or_default())
         .column("reached", Align::Right, |case| Cell::or_absent(case.metrics.first().map(median)))
-        .column("range", Align::Left, |case| case.metrics.first().map_or(String::new(), range))
-        .optional()
+        .optional("range", Align::Left, |case| case.metrics.first().map_or(String::new(), range))
         .column("wanted", Align::Word, |case| WANTED.in_case(case).unwrap_or_default())
-        .column("how", Align::Left, |case| case.metrics.first().map_or(String::new(), |metric| metric.source.clone()))
-        .optional();
+        .optional("how", Align::Left, |case| {
+            case.metrics.first().map_or(String::new(), |metric| metric.source.clone())
+        });
     [needed.unless_empty(), judged.unless_empty()].into_iter().flatten().map(Section::Table).collect()
 }

@@ -51,11 +51,9 @@ fn table(case: &Case) -> Table {
     Table::over(&counts)
         .column("counter", Align::Word, |metric| metric.name.replace('_', "-"))
         .column("count", Align::Right, |metric| value(metric))
-        .column("/ CPU s", Align::Right, |metric| per_cpu_second(case, metric))
-        .optional()
+        .optional("/ CPU s", Align::Right, |metric| per_cpu_second(case, metric))
         .column("that is", Align::Left, |metric| meaning(case, metric).unwrap_or_default())
-        .column("counted", Align::Right, |metric| counted(case, metric))
-        .optional()
+        .optional("counted", Align::Right, |metric| counted(case, metric))
         .groups(|metric| format!("{}:", metric.source))
         .done()
 }

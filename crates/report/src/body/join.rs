@@ -82,22 +82,18 @@ fn side_by_side(joins: &[&Case]) -> Table {
     };
     Table::over(joins)
         .each(&names, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
-        .column("cache", Align::Left, |case| if has_direct { cache(case) } else { "" })
-        .optional()
+        .optional("cache", Align::Left, |case| if has_direct { cache(case) } else { "" })
         .column("method", Align::Left, |case| method(case))
         .column("ahead", Align::Right, |case| {
             Cell::or_absent(ahead(case).into_iter().find(|ahead| !ahead.is_empty()).map(Cell::from))
         })
         .column("elapsed", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::ELAPSED)))
-        .column("range", Align::Word, |case| join::ELAPSED.in_case(case).and_then(Cell::range))
-        .optional()
+        .optional("range", Align::Word, |case| join::ELAPSED.in_case(case).and_then(Cell::range))
         .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case)))
         .column("read", Align::Right, |case| whole(blocks_read(case)))
-        .column("hit", Align::Right, |case| whole(join::BLOCKS_HIT.median(case)))
-        .optional()
+        .optional("hit", Align::Right, |case| whole(join::BLOCKS_HIT.median(case)))
         .times("a block", |case| block_nanos(case))
-        .times("waiting", |case| join::RANDOM_BLOCK.nanos(case))
-        .optional()
+        .optional_times("waiting", |case| join::RANDOM_BLOCK.nanos(case))
         .groups(|case| subject(case))
         .titled(
             "The same rows on each subject: milliseconds of a join (medians, with their range), how many times less \
@@ -128,8 +124,7 @@ fn axes<'a>(cases: &'a [&'a Case]) -> Builder<'a, &'a Case> {
             table.column(heading(name), align, |case| cell(case, name))
         })
         .column("method", Align::Left, |case| method(case))
-        .column("at once", Align::Right, |case| size(case).unwrap_or_default())
-        .optional()
+        .optional("at once", Align::Right, |case| size(case).unwrap_or_default())
 }
 
 fn times(cases: &[&Case]) -> Table {
@@ -139,14 +134,10 @@ fn times(cases: &[&Case]) -> Table {
     axes(cases)
         .column("mean ± sd", Align::Right, |case| join::IO_TIME.in_case(case).map(Cell::mean))
         .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case, cases, &join::IO_TIME).map(Cell::times)))
-        .column("min", Align::Decimal, |case| of(case, |metric| metric.statistics.min))
-        .optional()
-        .column("median", Align::Decimal, |case| of(case, Metric::median))
-        .optional()
-        .column("max", Align::Decimal, |case| of(case, |metric| metric.statistics.max))
-        .optional()
-        .column("elapsed", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::ELAPSED)))
-        .optional()
+        .optional("min", Align::Decimal, |case| of(case, |metric| metric.statistics.min))
+        .optional("median", Align::Decimal, |case| of(case, Metric::median))
+        .optional("max", Align::Decimal, |case| of(case, |metric| metric.statistics.max))
+        .optional("elapsed", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::ELAPSED)))
         .titled(
             "Milliseconds of waiting for reads of table and index, and how many times less than one at a time \
              (medians):",
@@ -191,10 +182,8 @@ fn requests(cases: &[&Case]) -> Table {
         .column("blocks", Align::Right, |case| whole(join::TABLE_BLOCKS.median(case)))
         .column("requests", Align::Right, |case| whole(join::REQUESTS.median(case)))
         .column("blocks/request", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::BLOCKS_PER_REQUEST)))
-        .column("in flight", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::IN_FLIGHT)))
-        .optional()
-        .column("index reads", Align::Right, |case| whole(join::INDEX_BLOCKS.median(case)))
-        .optional()
+        .optional("in flight", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::IN_FLIGHT)))
+        .optional("index reads", Align::Right, |case| whole(join::INDEX_BLOCKS.median(case)))
         .titled("Blocks of the table, and the requests that were waited for:")
         .done()
 }
@@ -216,8 +205,7 @@ fn planner(joins: &[&Case], others: &[&Case]) -> Table {
             Cell::or_absent(ratio(case).map(|ratio| Cell::digits(ratio, Unit::Ratio)))
         })
         .column("pays up to", Align::Decimal, |case| Cell::or_absent(join::BREAK_EVEN.median(case).map(Cell::percent)))
-        .times("CPU/look-up", |case| join::CPU_PER_LOOKUP.nanos(case))
-        .optional()
+        .optional_times("CPU/look-up", |case| join::CPU_PER_LOOKUP.nanos(case))
         .titled(
             "What a planner would have to know: the wait for a random block, how many blocks of a full scan take as \
              long, and up to which part of the rows the join is faster than that scan:",

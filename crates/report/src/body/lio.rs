@@ -9,7 +9,6 @@ use measure::{Case, Metric, Run, Unit};
 use super::subjects::{self, SUBJECT, subject, subjects, values};
 use crate::page::number::{ABSENT, column_unit, range as range_of, three_digits, unit_for};
 use crate::page::parameters::{CHECK, cell, heading, varying};
-use crate::page::wording::once;
 use crate::page::{Align, Cell, Section, Table};
 
 /// The parameters that a grid has in common.
@@ -42,7 +41,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// How cases access blocks, each way once: the values of [`AXES`].
 fn accesses(cases: &[&Case]) -> Vec<[String; 5]> {
-    once(cases.iter().map(|case| access(case)))
+    sorting::each_once(cases.iter().map(|case| access(case)))
 }
 
 /// The last column is the same access in all tables, whatever its number.
@@ -133,18 +132,13 @@ fn evidence(cases: &[&Case]) -> Table {
     Table::over(&cases)
         .each(&names, |table, name| table.column(axis(name), align(name), |case| cell(case, name)))
         .times("LIO", |case| lio::LIO.nanos(case))
-        .each(has_range.then_some("range of LIO"), |table, heading| {
-            table.column(heading, Align::Word, |case| range(case, shared))
-        })
-        .times("a block", |case| lio::BLOCK.nanos(case))
-        .optional()
+        .column("range of LIO", Align::Word, |case| range(case, shared))
+        .only_where(has_range)
+        .optional_times("a block", |case| lio::BLOCK.nanos(case))
         .times("get", |case| lio::GET.nanos(case))
-        .times("a row", |case| lio::ROW_WALK.nanos(case))
-        .optional()
-        .column("rebuilt", Align::Right, |case| rebuilt(case))
-        .optional()
-        .column("rows/block", Align::Right, |case| lio::ROWS_PER_BLOCK.in_case(case).map(Cell::median))
-        .optional()
+        .optional_times("a row", |case| lio::ROW_WALK.nanos(case))
+        .optional("rebuilt", Align::Right, |case| rebuilt(case))
+        .optional("rows/block", Align::Right, |case| lio::ROWS_PER_BLOCK.in_case(case).map(Cell::median))
         .groups(|case| if is_named { phrase(&access(case)) } else { String::new() })
         .done()
 }
@@ -175,8 +169,7 @@ fn cross_checks(checks: &[&Case]) -> Option<Table> {
         .column("row bytes", Align::Right, |case| cell(case, parameters::ROW_LENGTH.name))
         .column("columns", Align::Right, |case| cell(case, parameters::COLUMNS.name))
         .column("a block", Align::Decimal, |case| Cell::or_absent(cost(case).map(Cell::time)))
-        .column("range", Align::Word, |case| range(case, None))
-        .optional()
+        .optional("range", Align::Word, |case| range(case, None))
         .unless_empty()
 }
 

@@ -47,23 +47,18 @@ fn passes(cases: &[&Case]) -> Table {
         .column("pass", Align::Left, |case| cell(case, parameters::PASS.name).replace('-', " "))
         .each(&others, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
         .column("a read", Align::Right, |case| cell(case, parameters::BLOCKS_PER_READ.name))
-        .column("served by", Align::Left, |case| {
+        .optional("served by", Align::Left, |case| {
             parameters::TIER.in_case(case).unwrap_or_else(|| "not known".into()).replace('-', " ")
         })
-        .optional()
-        .column("reads", Align::Right, |case| Cell::or_absent(counted(case).map(Cell::count)))
-        .optional()
+        .optional("reads", Align::Right, |case| Cell::or_absent(counted(case).map(Cell::count)))
         // The time that a run was made for never falls away on a narrow screen.
-        .each(has_latency.then_some(()), |table, ()| {
-            table.times("per read", |case| latency(case, |metric| Some(metric.median())))
-        })
-        .each(has_bound.then_some(()), |table, ()| table.times("at most", |case| bound(case)))
-        .times("p90", |case| latency(case, |metric| metric.statistics.p90))
-        .optional()
-        .times("p99", |case| latency(case, |metric| metric.statistics.p99))
-        .optional()
-        .times("min", |case| latency(case, |metric| Some(metric.statistics.min)))
-        .optional()
+        .times("per read", |case| latency(case, |metric| Some(metric.median())))
+        .only_where(has_latency)
+        .times("at most", |case| bound(case))
+        .only_where(has_bound)
+        .optional_times("p90", |case| latency(case, |metric| metric.statistics.p90))
+        .optional_times("p99", |case| latency(case, |metric| metric.statistics.p99))
+        .optional_times("min", |case| latency(case, |metric| Some(metric.statistics.min)))
         .done()
 }
 

@@ -7,7 +7,6 @@ use measure::schema::lio;
 use measure::sorting;
 
 use crate::page::parameters::cell;
-use crate::page::wording::once;
 use crate::page::{Align, Cell, Table};
 
 /// The parameter that names the subject; a run of one subject omits it.
@@ -40,7 +39,7 @@ pub(super) fn name(subject: &str) -> String {
 
 /// The different texts of cases, in the order of their first appearance.
 pub(super) fn values(cases: &[&Case], text: impl Fn(&Case) -> String) -> Vec<String> {
-    once(cases.iter().map(|case| text(case)))
+    sorting::each_once(cases.iter().map(|case| text(case)))
 }
 
 /// One metric of all subjects: a row for each `row` text, a column for each subject, and one for the published figures
@@ -59,15 +58,15 @@ pub(super) fn comparison(
     let cell_of = |text: &String, subject: &String| {
         Cell::or_absent(of_row(text).find(|case| self::subject(case) == *subject).and_then(value))
     };
-    let table = Table::over(&rows).column(heading, Align::Left, |text| text.clone());
-    let table = table.each(subjects(&cases), |table, subject| {
-        table.column(name(&subject), Align::Decimal, |text| cell_of(text, &subject))
-    });
     let has_published = cases.iter().any(|case| published(case).is_some());
-    let table = table.each(has_published.then_some("published"), |table, heading| {
-        table.column(heading, Align::Right, |text| Cell::or_absent(of_row(text).find_map(published)))
-    });
-    table.unless_empty()
+    Table::over(&rows)
+        .column(heading, Align::Left, |text| text.clone())
+        .each(subjects(&cases), |table, subject| {
+            table.column(name(&subject), Align::Decimal, |text| cell_of(text, &subject))
+        })
+        .column("published", Align::Right, |text| Cell::or_absent(of_row(text).find_map(published)))
+        .only_where(has_published)
+        .unless_empty()
 }
 
 #[cfg(test)]

@@ -4,14 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use measure::quantity::counted;
 use measure::schema::calibrate::{self, parameters as plan};
-use measure::{Case, Run};
+use measure::{Case, Run, sorting};
 
 use super::parts::{NOW, is_ranked, part, values};
 use crate::body::{Bounds, whose_queries};
 use crate::page::Section;
 use crate::page::number::{ABSENT, three_digits};
 use crate::page::parameters::cell;
-use crate::page::wording::once;
 
 /// What stands over the advice.
 const HEADING: &str = "The advice (times, worst: how many times as long the changed queries take by the set, on \
@@ -49,7 +48,7 @@ impl Advice {
 /// The advice of both runs, one line a state of the caches; none where neither has any.
 pub(super) fn section(runs: [&Run; 2]) -> Option<Section> {
     let sides = runs.map(advised);
-    let states = once(sides.iter().flatten().map(|(state, _)| state.as_str()));
+    let states = sorting::each_once(sides.iter().flatten().map(|(state, _)| state.as_str()));
     let by_state = sides
         .each_ref()
         .map(|side| side.iter().map(|(state, advice)| (state.as_str(), advice)).collect::<HashMap<&str, &Advice>>());

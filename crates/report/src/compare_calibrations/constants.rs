@@ -94,9 +94,8 @@ fn table(rows: &[Figure]) -> Option<Table> {
     let has_states = rows.iter().any(|row| !row.state.is_empty());
     Table::over(rows)
         .column("constant", Align::Left, |row| row.constant.clone())
-        .each(has_states.then_some("state"), |table, heading| {
-            table.column(heading, Align::Left, |row| row.state.clone())
-        })
+        .column("state", Align::Left, |row| row.state.clone())
+        .only_where(has_states)
         .column("figure", Align::Word, |row| row.name.clone())
         .column("first", Align::Right, |row| row.sides[0].clone())
         .column("second", Align::Right, |row| row.sides[1].clone())

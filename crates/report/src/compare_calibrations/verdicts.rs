@@ -9,7 +9,7 @@ use super::parts::{Key, NOW, is_ranked, key, part, values};
 use crate::body::{Ended, is_excepted, whose_queries};
 use crate::page::number::{ABSENT, three_digits};
 use crate::page::parameters::cell;
-use crate::page::wording::{joined, once};
+use crate::page::wording::joined;
 use crate::page::{Align, Section, Table};
 
 const NONE: &str = "No query's verdict differs for an advised set that both runs tried.";
@@ -131,7 +131,7 @@ struct Row {
 /// The queries whose verdict differs, or that none does. A set that one run did not try is left out, and named.
 pub(super) fn sections(runs: [&Run; 2]) -> Vec<Section> {
     let sides = runs.map(Side::of);
-    let about = once(sides.iter().flat_map(|side| &side.advised)).into_iter();
+    let about = sorting::each_once(sides.iter().flat_map(|side| &side.advised)).into_iter();
     let (both, alone): (Vec<&Key>, Vec<&Key>) =
         about.partition(|set| sides.iter().all(|side| side.sets.contains_key(*set)));
     let mut sections = Vec::new();

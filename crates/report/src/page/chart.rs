@@ -354,12 +354,9 @@ impl Chart {
         };
         table
             .column(self.value.label.clone(), Align::Right, |row| self.value.cell(datum(row).value))
-            .column("range", Align::Word, |row| range(datum(row)))
-            .optional()
-            .column("samples", Align::Right, |row| datum(row).n.map(|n| Cell::count(n as f64)))
-            .optional()
-            .column("source", Align::Left, |row| datum(row).source.clone())
-            .optional()
+            .optional("range", Align::Word, |row| range(datum(row)))
+            .optional("samples", Align::Right, |row| datum(row).n.map(|n| Cell::count(n as f64)))
+            .optional("source", Align::Left, |row| datum(row).source.clone())
     }
 
     /// The name of a row with that of the key, where there are several.

@@ -1,5 +1,8 @@
 //! A course of time in steps: when each step began, and the round times beside an axis of them.
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use measure::Unit;
 
 use super::cell::Cell;
@@ -48,7 +51,7 @@ impl Course {
     pub(crate) fn cell(&self, step: usize) -> Cell {
         let since = self.step_seconds.saturating_mul(step as i64);
         let text = match self.first_second {
-            Some(first) => clock(first.saturating_add(since), &CLOCK_IN_FULL),
+            Some(first) => clock(first.saturating_add(since), IN_FULL),
             None if since == 0 => "0 s".into(),
             None => duration(since),
         };
@@ -64,9 +67,9 @@ impl Course {
         let begin = first.saturating_add(apart - 1).div_euclid(apart).saturating_mul(apart);
         let times = (0..=most + 1).map(|number| begin.saturating_add(apart.saturating_mul(number)));
         let times = times.filter(|time| (0..=self.seconds()).contains(&time.saturating_sub(first)));
-        let form = Form::of(apart, clock_day(first) != clock_day(first.saturating_add(self.seconds())));
+        let form = form(apart, clock_day(first) != clock_day(first.saturating_add(self.seconds())));
         let words = |time: i64| match (self.first_second, time) {
-            (Some(_), time) => clock(time, &form),
+            (Some(_), time) => clock(time, form),
             (None, 0) => "0".into(),
             (None, time) => duration(time),
         };
@@ -74,19 +77,18 @@ impl Course {
     }
 }
 
-/// What of a time of day is written.
-struct Form {
-    has_date: bool,
-    has_time: bool,
-    has_seconds: bool,
-}
+/// How a time by the wall clock is written in full.
+const IN_FULL: &str = "%Y-%m-%d %H:%M:%S";
 
-const CLOCK_IN_FULL: Form = Form { has_date: true, has_time: true, has_seconds: true };
-
-impl Form {
-    /// Of times that are `apart` seconds apart.
-    fn of(apart: i64, is_of_several_days: bool) -> Form {
-        Form { has_date: is_of_several_days, has_time: apart < DAY, has_seconds: apart < MINUTE }
+/// How times are written that stand `apart` seconds apart: without what all of them have in common.
+fn form(apart: i64, is_of_several_days: bool) -> &'static str {
+    match (is_of_several_days, apart) {
+        (true, ..MINUTE) => IN_FULL,
+        (true, ..DAY) => "%Y-%m-%d %H:%M",
+        (true, _) => "%Y-%m-%d",
+        (false, ..MINUTE) => "%H:%M:%S",
+        (false, ..DAY) => "%H:%M",
+        (false, _) => "",
     }
 }
 
@@ -94,29 +96,11 @@ fn clock_day(seconds: i64) -> i64 {
     seconds.div_euclid(DAY)
 }
 
-/// A time by the wall clock, such as `2026-11-22 10:00:05`.
-fn clock(seconds: i64, form: &Form) -> String {
-    let (year, month, day) = date(clock_day(seconds));
-    let of_day = seconds.rem_euclid(DAY);
-    let date = format!("{year:04}-{month:02}-{day:02}");
-    let minute = format!("{:02}:{:02}", of_day / HOUR, of_day % HOUR / MINUTE);
-    let time = if form.has_seconds { format!("{minute}:{:02}", of_day % MINUTE) } else { minute };
-    let parts = [Some(date).filter(|_| form.has_date), Some(time).filter(|_| form.has_time)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-/// Year, month and day of a day since 1970-01-01.
-///
-/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-fn date(day: i64) -> (i64, i64, i64) {
-    let shifted = day.saturating_add(719_468);
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
+/// A time by the wall clock, such as `2026-11-22 10:00:05`. One beyond the calendar, as a damaged document can have, is
+/// written as the calendar's end.
+fn clock(seconds: i64, form: &str) -> String {
+    let end = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_second(seconds).unwrap_or(end).strftime(form).to_string()
 }
 
 /// Seconds since 1970 of a time as [`clock`] writes it in full, as if the wall clock showed UTC; of a number, which
@@ -125,28 +109,8 @@ pub(crate) fn second_of(text: &str) -> Option<i64> {
     if let Ok(second) = text.parse() {
         return Some(second);
     }
-    let (date, time) = text.split_once(' ')?;
-    let [year, month, day] = numbers(date, '-')?;
-    let [hour, minute, second] = numbers(time, ':')?;
-    let is_date = (0..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    let is_time = [(hour, 23), (minute, 59), (second, 59)].iter().all(|(part, most)| (0..=*most).contains(part));
-    (is_date && is_time).then(|| day_of(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second)
-}
-
-/// Three numbers with signs between them.
-fn numbers(text: &str, sign: char) -> Option<[i64; 3]> {
-    let numbers: Option<Vec<i64>> = text.split(sign).map(|part| part.parse().ok()).collect();
-    numbers?.try_into().ok()
-}
-
-/// The day since 1970-01-01 of a date.
-///
-/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
-fn day_of(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    let moment = DateTime::strptime(IN_FULL, text).ok()?.to_zoned(TimeZone::UTC).ok()?;
+    Some(moment.timestamp().as_second())
 }
 
 /// A number of seconds in the largest unit that it is a whole number of.
@@ -188,10 +152,8 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        assert_eq!(
-            [0, 59, 11_016, 20_779, -1].map(date),
-            [(1970, 1, 1), (1970, 3, 1), (2000, 2, 29), (2026, 11, 22), (1969, 12, 31),]
-        );
+        let dates = [0, 59, 11_016, 20_779, -1].map(|day| clock(day * DAY, "%Y-%m-%d"));
+        assert_eq!(dates, ["1970-01-01", "1970-03-01", "2000-02-29", "2026-11-22", "1969-12-31"]);
     }
 
     #[test]
@@ -199,7 +161,7 @@ mod tests {
         for day in [-1, 0, 59, 60, 11_016, 11_017, 20_453, 20_454, 20_779, 47_540] {
             for second in [0, 1, 86_399] {
                 let at = day * DAY + second;
-                assert_eq!(second_of(&clock(at, &CLOCK_IN_FULL)), Some(at));
+                assert_eq!(second_of(&clock(at, IN_FULL)), Some(at));
             }
         }
         assert_eq!([second_of("42"), second_of("-7")], [Some(42), Some(-7)]);

@@ -3,11 +3,11 @@
 use measure::case::plain;
 use measure::quantity::size_in_words;
 use measure::schema::{counters, disk, ladder, lio, reads, roundtrip};
-use measure::{Case, Parameters};
+use measure::{Case, Parameters, sorting};
 use serde_json::Value;
 
 use super::number::{bytes, grouped, three_digits};
-use super::wording::{joined, once};
+use super::wording::joined;
 
 /// The parameter of cases that check others.
 pub(crate) const CHECK: &str = lio::parameters::CHECK.name;
@@ -75,7 +75,7 @@ pub(crate) fn varying_among<'a>(all: &[&'a Parameters]) -> Vec<&'a str> {
 
 /// The names of all parameters, in the order of their first appearance.
 pub(crate) fn parameter_names<'a>(all: impl Iterator<Item = &'a Parameters>) -> Vec<&'a str> {
-    once(all.flat_map(|parameters| parameters.keys()).map(String::as_str))
+    sorting::each_once(all.flat_map(|parameters| parameters.keys()).map(String::as_str))
 }
 
 /// A parameter's value as a table shows it.

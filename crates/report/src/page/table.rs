@@ -120,9 +120,32 @@ impl<R> Builder<'_, R> {
         self
     }
 
+    /// Adds a column that may be left out where the table is too wide.
+    pub(crate) fn optional<C: Into<Cell>>(
+        self,
+        heading: impl Into<String>,
+        align: Align,
+        cell: impl Fn(&R) -> C,
+    ) -> Self {
+        self.column(heading, align, cell).with_last_optional()
+    }
+
+    /// Adds such a column of nanoseconds.
+    pub(crate) fn optional_times(self, heading: impl Into<String>, nanos: impl Fn(&R) -> Option<f64>) -> Self {
+        self.times(heading, nanos).with_last_optional()
+    }
+
     /// Makes the last column an optional one.
-    pub(crate) fn optional(mut self) -> Self {
+    pub(crate) fn with_last_optional(mut self) -> Self {
         self.table.columns.iter_mut().rev().take(1).for_each(|column| column.is_optional = true);
+        self
+    }
+
+    /// Takes the last column away again, unless this holds.
+    pub(crate) fn only_where(mut self, holds: bool) -> Self {
+        if !holds {
+            self.table.columns.pop();
+        }
         self
     }
 

@@ -336,7 +336,7 @@ mod tests {
             .enumerate()
             .fold(Table::over(rows), |table, (index, (heading, align, is_optional))| {
                 let table = table.column(*heading, *align, |row| row.get(index).copied().unwrap_or_default());
-                if *is_optional { table.optional() } else { table }
+                if *is_optional { table.with_last_optional() } else { table }
             })
             .done()
     }
@@ -379,7 +379,7 @@ mod tests {
     fn no_column_is_explained_that_is_left_out() {
         let rows = [("1", "2")];
         let table = Table::over(&rows).column("p50", Align::Right, |row| row.0).explained("p50: half take less");
-        let table = table.column("p99 of all", Align::Right, |row| row.1).optional().explained("p99: 99 of 100 do");
+        let table = table.optional("p99 of all", Align::Right, |row| row.1).explained("p99: 99 of 100 do");
         let table = table.done();
         let whole = "p50  p99 of all\n  1           2\np50: half take less; p99: 99 of 100 do.";
         assert_eq!(at_width(&table, 40), whole);

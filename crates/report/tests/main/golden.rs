@@ -722,6 +722,16 @@ fn samples_of_unequal_lengths_are_compared_for_each_second_and_count_no_executio
     assert!((unequal - equal / 2.0).abs() < 0.01, "{equal} and {unequal}");
 }
 
+#[test]
+fn a_side_of_which_nothing_was_sampled_is_not_shown_as_one_that_was_fast() {
+    let mut comparison = of_samples(10.0, 10.0);
+    let says = "Nothing was sampled of the first that counts as response time.";
+    let page = |comparison: &measure::compare::ProfileComparison| report::render(Shown::Profiles(comparison), &WIDE);
+    assert!(!page(&comparison).contains("Nothing was sampled"));
+    comparison.response_time.before.total_us = 0.0;
+    assert!(page(&comparison).contains(says), "{}", page(&comparison));
+}
+
 /// A comparison of samples, sampled for these seconds, with no execution and no row.
 fn of_samples(first: f64, second: f64) -> measure::compare::ProfileComparison {
     let mut comparison = documents::profile_comparison();

@@ -524,6 +524,22 @@ fn samples_without_work_have_the_line_of_the_sampling_and_no_second_word_about_i
 }
 
 #[test]
+fn polls_that_stand_for_no_time_have_no_average_and_no_cost() {
+    let mut run = documents::profile_sampled();
+    run.cases.retain(|case| !["call", "event"].iter().any(|table| case.is("table", table)));
+    run.findings.clear();
+    let sampling = run.cases.iter_mut().find(|case| case.is("table", "sampling")).unwrap();
+    sampling.metrics.retain(|metric| !["sampled", "looks"].contains(&metric.name.as_str()));
+    sampling.metrics.push(documents::single("sampled", Unit::Microseconds, "clock", 0.0));
+    sampling.metrics.push(documents::single("looks", Unit::Count, "clock", 0.0));
+    let page = in_one_line(&run);
+    assert!(page.contains("0 polls"), "{page}");
+    for without in ["0.000 µs sampled", "at work on average", "per poll"] {
+        assert!(!page.contains(without), "{without}: {page}");
+    }
+}
+
+#[test]
 fn time_that_a_hypervisor_took_is_no_warning_where_no_session_worked() {
     let mut run = documents::profile_sampled();
     run.findings = vec![measure::schema::sampled::findings::STOLEN_TIME.of("The hypervisor took 7.00 %.")];

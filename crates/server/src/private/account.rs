@@ -6,7 +6,7 @@ use std::io;
 use sys::process::Credentials;
 
 use super::error::PrivateServerError;
-use crate::parameters::accounts;
+use crate::parameters::{accounts, field_in};
 
 /// Users that root may become, the first that exists.
 const USERS: [&str; 2] = ["postgres", "nobody"];
@@ -31,11 +31,7 @@ pub(super) fn group_of(user: u32) -> Option<u32> {
 }
 
 fn group_in(accounts: &str, user: u32) -> Option<u32> {
-    accounts.lines().find_map(|line| {
-        let mut numbers = line.split(':').skip(2).map(str::parse::<u32>);
-        let (number, group) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-        (number == user && user != 0).then_some(group)
-    })
+    field_in(accounts, &user.to_string(), 3)?.parse().ok().filter(|_| user != 0)
 }
 
 /// An account in the text of `/etc/passwd`; never root's.

@@ -257,6 +257,19 @@ fn a_wish_to_stop_during_a_copy_leaves_no_error_without_a_reason_in_the_servers_
 }
 
 #[test]
+fn a_wish_to_stop_before_a_transaction_rolls_back_none() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let stop = Arc::new(AtomicBool::new(false));
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut made = Schema::create(Session::open(&address, Limits::default(), Arc::clone(&stop)).unwrap()).unwrap();
+    stop.store(true, Ordering::Relaxed);
+    assert!(made.session().begin_transaction().unwrap_err().is_stop());
+    assert!(made.session().begin_read_only(SOON).unwrap_err().is_stop());
+    made.finish().unwrap();
+    assert!(!trial.log().contains("no transaction in progress"), "{}", trial.log());
+}
+
+#[test]
 fn a_session_that_was_ended_by_others_still_leaves_nothing() {
     let Some(trial) = Trial::start(&[]) else { return };
     let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();

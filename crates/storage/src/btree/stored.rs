@@ -17,9 +17,8 @@ use super::key::{Key, KeyKind};
 use super::node::NodeView;
 use super::sort::{KeySorter, SORT_BYTES};
 use super::tree::{BTree, TreePlace};
-use crate::catalog::directory::DirectoryLock;
 pub use crate::catalog::index::{IndexInfo, IndexSpec};
-use crate::catalog::manifest::Manifest;
+use crate::catalog::manifest::{Manifest, claim};
 use crate::catalog::segment_file::{NewSegment, segment_file};
 use crate::catalog::table::TableState;
 use crate::error::StorageError;
@@ -97,7 +96,7 @@ pub fn load(
     if let Some(index) = found(&Manifest::read(directory)?, directory, spec)? {
         return Ok(index);
     }
-    let _lock = DirectoryLock::take(directory)?;
+    let _lock = claim(directory)?;
     let mut manifest = Manifest::read(directory)?;
     let Some(table) = manifest.table(&spec.table).cloned() else {
         let reason = format!("it holds no table {} to build index {} on; load it first", spec.table, spec.name);
@@ -340,7 +339,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let info = table(directory.path(), 1);
         let leftover = directory.path().join(segment_file(SegmentId(1)));
-        fs::write(&leftover, [7; 100_000]).unwrap();
+        fs::write(&leftover, [0; 100_000]).unwrap();
         let stopped = built(directory.path(), &info, &AtomicBool::new(true)).0;
         assert!(matches!(stopped, Err(StorageError::Stopped)));
         assert!(!leftover.exists() && Manifest::read(directory.path()).unwrap().indexes.is_empty());

@@ -6,13 +6,15 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::atomic_file;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::directory::{DirectoryLock, LOCK_FILE};
 use super::index::IndexInfo;
-use super::segment_file::{is_segment_file, remove_file};
+use super::segment_file::{Beginning, is_segment_file, remove_file};
 use super::table::TableInfo;
 use crate::error::{StorageError, io_error};
 use crate::page::id::SegmentId;
@@ -22,6 +24,9 @@ pub const MANIFEST_FILE: &str = "manifest.json";
 
 /// What the manifest says that it is.
 pub const MANIFEST_FORMAT: &str = "readpath.data/1";
+
+/// How every manifest of this program begins, without the white space.
+const BEGINNING: &[u8] = br#"{"format":"readpath.data/"#;
 
 /// The tables of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +55,8 @@ struct FormatOnly {
 impl Manifest {
     /// Reads the manifest of a directory; an absent one is an empty one.
     ///
-    /// Errors with [`StorageError::BadFile`] for a manifest of another version, and with [`StorageError::BadManifest`]
-    /// for a damaged one.
+    /// Errors with [`StorageError::BadFile`] for a manifest of another version, with [`StorageError::BadManifest`] for
+    /// a damaged one, and with [`StorageError::Foreign`] for a file of another program.
     pub fn read(directory: &Path) -> Result<Manifest, StorageError> {
         let file = directory.join(MANIFEST_FILE);
         let text = match fs::read(&file) {
@@ -68,7 +73,10 @@ impl Manifest {
             );
             return Err(StorageError::BadFile { file, reason });
         }
-        Manifest::parse(&text).map_err(|reason| StorageError::BadManifest { file, reason })
+        Manifest::parse(&text).map_err(|reason| match is_ours(directory, &text) {
+            true => StorageError::BadManifest { file, reason },
+            false => StorageError::Foreign { file },
+        })
     }
 
     fn parse(text: &[u8]) -> Result<Manifest, String> {
@@ -151,16 +159,22 @@ impl Manifest {
         remove_file(&index.path(directory))
     }
 
-    /// Removes data files that the manifest does not name: what a killed load has left.
+    /// Removes data files that the manifest does not name: what a killed load has left. [`claim`] has refused others.
     pub(crate) fn remove_leftovers(&self, directory: &Path) -> Result<(), StorageError> {
+        self.unnamed_files(directory)?.iter().try_for_each(|path| remove_file(path))
+    }
+
+    /// Files with the names of data files that the manifest does not name.
+    fn unnamed_files(&self, directory: &Path) -> Result<Vec<PathBuf>, StorageError> {
+        let mut files = Vec::new();
         for entry in fs::read_dir(directory).map_err(io_error(directory, "listing"))? {
             let entry = entry.map_err(io_error(directory, "listing"))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if is_segment_file(&name) && !self.names_file(&name) {
-                remove_file(&entry.path())?;
+                files.push(entry.path());
             }
         }
-        Ok(())
+        Ok(files)
     }
 
     /// The lowest number that no table or index uses. Errors when every number is taken.
@@ -174,10 +188,43 @@ impl Manifest {
     }
 }
 
+/// The right to change an existing data directory. Errors with [`StorageError::Foreign`] where a file of another
+/// program has a name that is used there, before anything is written, and with [`StorageError::Locked`] as the lock
+/// does.
+pub(crate) fn claim(directory: &Path) -> Result<DirectoryLock, StorageError> {
+    let manifest = match Manifest::read(directory) {
+        Err(StorageError::BadManifest { .. }) => Manifest::default(),
+        read => read?,
+    };
+    let files = manifest.unnamed_files(directory)?;
+    // Looked for after the files: another load makes its lock before them.
+    let is_ours = [MANIFEST_FILE, LOCK_FILE].iter().any(|name| directory.join(name).exists());
+    for file in files {
+        let may_be_removed = match Beginning::of(&file)? {
+            Beginning::Ours => true,
+            Beginning::Unwritten => is_ours,
+            Beginning::Foreign => false,
+        };
+        if !may_be_removed {
+            return Err(StorageError::Foreign { file });
+        }
+    }
+    DirectoryLock::take(directory)
+}
+
+/// Whether a manifest that cannot be used was written by this program. A torn one is known by its beginning, or by the
+/// lock or a data file beside it; a whole document that begins otherwise is another program's.
+fn is_ours(directory: &Path, text: &[u8]) -> bool {
+    let begins_as_ours = text.iter().filter(|byte| !byte.is_ascii_whitespace()).take(BEGINNING.len()).eq(BEGINNING);
+    let is_whole = || serde_json::from_slice::<IgnoredAny>(text).is_ok();
+    let is_page = |file: &PathBuf| matches!(Beginning::of(file), Ok(Beginning::Ours));
+    let has_pages = || Manifest::default().unnamed_files(directory).is_ok_and(|files| files.iter().any(is_page));
+    begins_as_ours || !is_whole() && (directory.join(LOCK_FILE).exists() || has_pages())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::directory::DirectoryLock;
     use crate::catalog::table::TableSpec;
     use dataset::DataSet;
     use dataset::uniform::RowShape;
@@ -213,7 +260,7 @@ mod tests {
     fn a_torn_foreign_newer_or_contradictory_manifest_is_never_used() {
         let text = serde_json::to_string(&manifest()).unwrap();
         assert!(reason_of(&text[..text.len() / 2]).contains("no manifest"));
-        assert!(reason_of("[1, 2]").contains("no manifest"));
+        assert!(reason_of("[1, 2]").contains("was not made by readpath"));
         assert!(reason_of(&text.replace("data/1", "data/2")).contains("its format is readpath.data/2"));
         assert!(reason_of(&text.replace("\"page_format\":1", "\"page_format\":9")).contains("have format 9"));
         assert!(reason_of(&text.replace("\"rows\":4194", "\"rows\":4195")).contains("does not fit"));

@@ -1,7 +1,7 @@
 //! A data file of the catalog, of a table or of an index: how it is made, checked and removed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -11,20 +11,59 @@ use rustix::io::Errno;
 use super::directory::sync_directory;
 use crate::error::{StorageError, io_error};
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
-use crate::page::{Damage, PageBytes};
+use crate::page::{Damage, MAGIC, PageBytes, field};
 
 /// Bytes that stay free on the disk.
 const RESERVE_BYTES: u64 = 64 << 20;
+
+/// Bytes by which the maker of a file is known: a killed process leaves sectors that are written or not.
+const SECTOR_BYTES: u64 = 512;
 
 /// The name of a data file.
 pub fn segment_file(segment: SegmentId) -> String {
     format!("segment-{:05}.pages", segment.0)
 }
 
-/// Whether this program may have made the file: only such files are ever removed.
+/// Whether the name is one of a data file. Another program's file may have it too: see [`Beginning`].
 pub(crate) fn is_segment_file(name: &str) -> bool {
     let number = name.strip_prefix("segment-").and_then(|rest| rest.strip_suffix(".pages"));
     number.and_then(|number| number.parse().ok()).is_some_and(|number| segment_file(SegmentId(number)) == name)
+}
+
+/// Who made a file that has the name of a data file, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// This program: it begins with a page.
+    Ours,
+    /// Nothing is written there yet, as where a load was killed.
+    Unwritten,
+    /// Another program, or it is no file.
+    Foreign,
+}
+
+impl Beginning {
+    /// Looks at the file.
+    pub(crate) fn of(path: &Path) -> Result<Beginning, StorageError> {
+        let first_bytes = || -> io::Result<Option<Vec<u8>>> {
+            // To open a pipe would wait for its other end.
+            if !fs::symlink_metadata(path)?.is_file() {
+                return Ok(None);
+            }
+            let mut bytes = Vec::new();
+            File::open(path)?.take(SECTOR_BYTES).read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
+        };
+        let bytes = match first_bytes() {
+            // Another load has removed it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Beginning::Unwritten),
+            read => read.map_err(io_error(path, "reading"))?,
+        };
+        Ok(match bytes {
+            Some(bytes) if bytes.iter().all(|byte| *byte == 0) => Beginning::Unwritten,
+            Some(bytes) if bytes.get(field::MAGIC..).is_some_and(|rest| rest.starts_with(&MAGIC)) => Beginning::Ours,
+            _ => Beginning::Foreign,
+        })
+    }
 }
 
 /// A data file as the catalog describes it.

@@ -9,11 +9,11 @@ use super::line::LINE_BYTES;
 use super::planes::{groups_of, width_of};
 
 /// Bytes of planes that stream from memory in the time that a scan takes for one run: about 2.3 ns at 28 bytes a ns.
-pub const RUN_WEIGHT: usize = 64;
+pub(super) const RUN_WEIGHT: usize = 64;
 
 /// What a code stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub(super) enum Domain {
     /// Bit-packing: the code is the number.
     Number,
     /// Frame of reference: the code is the distance from `base`.
@@ -22,15 +22,12 @@ pub enum Domain {
         base: i64,
     },
     /// Dictionary: the code is the rank among the unit's distinct values.
-    Dictionary {
-        /// How many these are.
-        entries: usize,
-    },
+    Dictionary,
 }
 
 /// How the codes lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CodeLayout {
+pub(super) enum CodeLayout {
     /// In bit planes.
     Planes {
         /// Bits of a code, 0 to 64.
@@ -41,58 +38,6 @@ pub enum CodeLayout {
         /// How many runs.
         runs: usize,
     },
-}
-
-measure::words! {
-    /// How nulls are kept.
-    pub enum NullEncoding ("null encoding") {
-        /// There are none.
-        NoneNull = "no nulls",
-        /// There is nothing else, and no values are kept.
-        AllNull = "all null",
-        /// A bit a row.
-        Bitmap = "nulls in a bitmap",
-    }
-}
-
-/// How a unit keeps its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    /// Nothing but nulls.
-    Nothing,
-    /// Codes.
-    Coded {
-        /// What they stand for.
-        domain: Domain,
-        /// How they lie.
-        layout: CodeLayout,
-    },
-    /// Texts one after the other, each with its end: too many different ones for a dictionary.
-    Plain,
-}
-
-impl Encoding {
-    /// Its name without the figures that differ from unit to unit.
-    pub fn name(&self) -> &'static str {
-        let Encoding::Coded { domain, layout } = self else {
-            return if *self == Encoding::Plain { "plain" } else { "nothing" };
-        };
-        match (domain, layout) {
-            (Domain::Number, CodeLayout::Planes { .. }) => "bit-packing",
-            (Domain::Frame { .. }, CodeLayout::Planes { .. }) => "frame of reference",
-            (Domain::Dictionary { .. }, CodeLayout::Planes { .. }) => "dictionary",
-            (Domain::Number | Domain::Frame { .. }, CodeLayout::Runs { .. }) => "run-length",
-            (Domain::Dictionary { .. }, CodeLayout::Runs { .. }) => "dictionary and run-length",
-        }
-    }
-
-    /// Bits of a code; `None` where there are no codes in planes.
-    pub fn width(&self) -> Option<usize> {
-        match self {
-            Encoding::Coded { layout: CodeLayout::Planes { width }, .. } => Some(*width),
-            _ => None,
-        }
-    }
 }
 
 /// What is known of a unit's numbers, nulls left out.
@@ -136,7 +81,7 @@ impl IntegerFacts {
             && dictionary_weight(self.rows, entries) < least
         {
             least = dictionary_weight(self.rows, entries);
-            chosen = (Domain::Dictionary { entries }, CodeLayout::Planes { width: entries_width(entries) });
+            chosen = (Domain::Dictionary, CodeLayout::Planes { width: entries_width(entries) });
         }
         // A constant has no planes to be read, so it is a run: what a scan finds is read, not concluded.
         if width == 0 || self.runs.saturating_mul(RUN_WEIGHT) < least {
@@ -182,9 +127,13 @@ mod tests {
 
     /// The name of the encoding, and its bits or its runs.
     fn chosen(facts: IntegerFacts, distinct: Option<usize>) -> (&'static str, usize) {
-        let (domain, layout) = facts.choose(distinct);
-        let (CodeLayout::Planes { width: size } | CodeLayout::Runs { runs: size }) = layout;
-        (Encoding::Coded { domain, layout }.name(), size)
+        match facts.choose(distinct) {
+            (Domain::Number, CodeLayout::Planes { width }) => ("bit-packing", width),
+            (Domain::Frame { .. }, CodeLayout::Planes { width }) => ("frame of reference", width),
+            (Domain::Dictionary, CodeLayout::Planes { width }) => ("dictionary", width),
+            (Domain::Dictionary, CodeLayout::Runs { runs }) => ("dictionary and run-length", runs),
+            (_, CodeLayout::Runs { runs }) => ("run-length", runs),
+        }
     }
 
     #[test]

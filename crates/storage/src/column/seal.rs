@@ -41,7 +41,7 @@ impl Sealer {
             .and_then(|worth| distinct_integers(values, worth.min(entries_max(values.len()))));
         let (domain, layout) = facts.choose(distinct.as_ref().map(Vec::len));
         let (meaning, codes) = match (domain, distinct) {
-            (Domain::Dictionary { .. }, Some(entries)) => {
+            (Domain::Dictionary, Some(entries)) => {
                 let ranks = codes_of_integers(values, &entries);
                 let codes = self.codes(layout, values.len(), |row| u64::from(ranks[row]))?;
                 (Meaning::Integer(entries.into()), codes)

@@ -5,9 +5,6 @@ use std::fmt;
 use super::budget::Taken;
 use super::chunk::{self, Chunk, bytes_of};
 use super::dictionary::making_bytes;
-#[cfg(doc)]
-use super::encoding::Encoding;
-use super::encoding::NullEncoding;
 use super::line::UNIT_ROWS;
 use super::seal::collecting_bytes;
 use super::unit::Unit;
@@ -49,10 +46,10 @@ pub struct ColumnSummary {
 /// Units of a column that are kept in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodingShare {
-    /// The way's name, as of [`Encoding::name`].
+    /// The way's name, as of [`Unit::encoding`].
     pub encoding: &'static str,
     /// How their nulls are kept.
-    pub nulls: NullEncoding,
+    pub nulls: &'static str,
     /// How many units.
     pub units: usize,
     /// Bits of their codes, the least and the greatest number; `None` where there are no codes in planes.
@@ -61,9 +58,8 @@ pub struct EncodingShare {
 
 impl EncodingShare {
     fn of(unit: &Unit) -> EncodingShare {
-        let encoding = unit.encoding();
-        let widths = encoding.width().map(|width| (width, width));
-        EncodingShare { encoding: encoding.name(), nulls: unit.null_encoding(), units: 1, widths }
+        let widths = unit.width().map(|width| (width, width));
+        EncodingShare { encoding: unit.encoding(), nulls: unit.null_encoding(), units: 1, widths }
     }
 
     /// Adds a unit; `false` where it is kept in another way.

@@ -1,7 +1,6 @@
 //! A unit: half a million rows of one column, encoded.
 
 use super::chunk::{Chunk, Place};
-use super::encoding::{CodeLayout, Domain, Encoding, NullEncoding};
 use super::filter::Filter;
 use super::kernel::{self, Groups, Kernel, Mask};
 use super::planes::Planes;
@@ -73,21 +72,36 @@ impl Unit {
         self.nulls
     }
 
-    /// How the values are kept.
-    pub fn encoding(&self) -> Encoding {
+    /// How the values are kept, without the figures that differ from unit to unit.
+    pub fn encoding(&self) -> &'static str {
+        let (meaning, codes) = match &self.content {
+            Content::Nothing => return "nothing",
+            Content::Texts(_) => return "plain",
+            Content::Coded { meaning, codes } => (meaning, codes),
+        };
+        match (meaning, codes) {
+            (Meaning::Distance(0), Codes::Planes { .. }) => "bit-packing",
+            (Meaning::Distance(_), Codes::Planes { .. }) => "frame of reference",
+            (Meaning::Distance(_), Codes::Runs(_)) => "run-length",
+            (Meaning::Integer(_) | Meaning::Text(_), Codes::Planes { .. }) => "dictionary",
+            (Meaning::Integer(_) | Meaning::Text(_), Codes::Runs(_)) => "dictionary and run-length",
+        }
+    }
+
+    /// Bits of a code; `None` where there are no codes in planes.
+    pub fn width(&self) -> Option<usize> {
         match &self.content {
-            Content::Nothing => Encoding::Nothing,
-            Content::Texts(_) => Encoding::Plain,
-            Content::Coded { meaning, codes } => Encoding::Coded { domain: meaning.domain(), layout: codes.layout() },
+            Content::Coded { codes: Codes::Planes { width, .. }, .. } => Some(*width),
+            _ => None,
         }
     }
 
     /// How the nulls are kept.
-    pub fn null_encoding(&self) -> NullEncoding {
+    pub fn null_encoding(&self) -> &'static str {
         match self.validity {
-            Validity::All => NullEncoding::NoneNull,
-            Validity::None => NullEncoding::AllNull,
-            Validity::Bitmap(_) => NullEncoding::Bitmap,
+            Validity::All => "no nulls",
+            Validity::None => "all null",
+            Validity::Bitmap(_) => "nulls in a bitmap",
         }
     }
 
@@ -176,15 +190,6 @@ impl Unit {
 }
 
 impl Meaning {
-    fn domain(&self) -> Domain {
-        match self {
-            Meaning::Distance(0) => Domain::Number,
-            Meaning::Distance(base) => Domain::Frame { base: *base },
-            Meaning::Integer(entries) => Domain::Dictionary { entries: entries.len() },
-            Meaning::Text(entries) => Domain::Dictionary { entries: entries.len() },
-        }
-    }
-
     /// Bytes of the dictionary.
     pub(super) fn bytes(&self) -> usize {
         match self {
@@ -200,15 +205,6 @@ impl Meaning {
             Meaning::Distance(base) => Some(predicate.filter_of_distances(*base, code_max)),
             Meaning::Integer(entries) => Some(predicate.filter_of_ranks(entries)),
             Meaning::Text(_) => None,
-        }
-    }
-}
-
-impl Codes {
-    fn layout(&self) -> CodeLayout {
-        match self {
-            Codes::Planes { width, .. } => CodeLayout::Planes { width: *width },
-            Codes::Runs(runs) => CodeLayout::Runs { runs: runs.len() },
         }
     }
 }

@@ -28,8 +28,8 @@ use crate::page::access::ReadAhead;
 
 /// Joins the outer keys with the rows of the index's table.
 ///
-/// Errors as the gets of either, for an index whose keys are no numbers, and for an entry that leads to no row. Rows
-/// that `emit` has heard of before an error are rows of the join.
+/// Errors as the gets of either, for an index whose keys are no numbers, for an entry that leads to no row, and as
+/// [`StorageError::Stopped`]. Rows that `emit` has heard of before an error are rows of the join.
 pub fn run<A: ReadAhead>(
     access: &A,
     tree: &BTree,

@@ -11,8 +11,7 @@ use std::sync::atomic::AtomicBool;
 use sys::file::{Filling, reserve};
 
 use super::rows::TableRows;
-use crate::catalog::directory::DirectoryLock;
-use crate::catalog::manifest::Manifest;
+use crate::catalog::manifest::{Manifest, claim};
 use crate::catalog::segment_file::NewSegment;
 use crate::catalog::table::{TableInfo, TableSpec};
 use crate::error::{StorageError, io_error};
@@ -22,7 +21,8 @@ use crate::page::{Damage, PageBytes, PageKind, PageMut, PageView};
 /// Makes sure that `directory` holds the table of `spec`, loading it when it or its file is absent, or when its
 /// parameters differ; a table that is there is reused.
 ///
-/// Errors with [`StorageError::BadPage`] when its file is not as long as it should be, or when its first or last page
+/// Errors with [`StorageError::Foreign`] when a file of another program has a name that the load would write, and with
+/// [`StorageError::BadPage`] when the table's file is not as long as it should be, or when its first or last page
 /// is damaged: a page between them that is damaged is the same error when it is read. What a disk has spoilt is never
 /// replaced without a word; [`forget`] makes room for a new load.
 ///
@@ -40,7 +40,7 @@ pub fn load(
     if let Some(table) = found(&Manifest::read(directory)?, directory, spec)? {
         return Ok(table);
     }
-    let _lock = DirectoryLock::take(directory)?;
+    let _lock = claim(directory)?;
     let mut manifest = Manifest::read(directory)?;
     if let Some(table) = found(&manifest, directory, spec)? {
         return Ok(table);
@@ -60,7 +60,7 @@ pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
     if !directory.exists() {
         return Ok(());
     }
-    let _lock = DirectoryLock::take(directory)?;
+    let _lock = claim(directory)?;
     Manifest::read(directory)?.remove_table(directory, name)
 }
 
@@ -69,7 +69,7 @@ pub fn discard_damaged(directory: &Path) -> Result<(), StorageError> {
     if !directory.exists() {
         return Ok(());
     }
-    let _lock = DirectoryLock::take(directory)?;
+    let _lock = claim(directory)?;
     Manifest::discard_damaged(directory)
 }
 
@@ -136,6 +136,7 @@ pub fn build_page(table: &TableInfo, rows: &TableRows, number: u32, bytes: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::directory::{DirectoryLock, LOCK_FILE};
     use crate::catalog::manifest::MANIFEST_FILE;
     use crate::catalog::segment_file::segment_file;
     use crate::tests::stored_files::{change_byte, cut, first_bad_page};
@@ -217,7 +218,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let leftover = directory.path().join(segment_file(SegmentId(0)));
         let foreign = directory.path().join("segment-1.pages");
-        fs::write(&leftover, [7; 100_000]).unwrap();
+        // The lock is there before the file, and nothing was written yet.
+        drop(DirectoryLock::take(directory.path()).unwrap());
+        fs::write(&leftover, [0; 100_000]).unwrap();
         fs::write(&foreign, "not ours").unwrap();
         let table = loaded(directory.path(), &spec(250, 5)).unwrap();
         verified(directory.path(), &table);
@@ -298,6 +301,54 @@ mod tests {
         let table = loaded(directory.path(), &spec(250, 5)).unwrap();
         let _held = DirectoryLock::take(directory.path()).unwrap();
         assert_eq!(loaded(directory.path(), &table.spec).unwrap(), table);
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_never_replaced_or_removed_whatever_is_asked_for() {
+        for (name, text) in [
+            ("segment-00000.pages", "the user's own pages"),
+            ("segment-00007.pages", ""),
+            ("manifest.json", "{\"name\": \"the user's own\"}"),
+            ("manifest.json", "{ torn"),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let file = directory.path().join(name);
+            fs::write(&file, text).unwrap();
+            let refusals = [
+                loaded(directory.path(), &spec(250, 5)).map(drop),
+                forget(directory.path(), "t250x5"),
+                discard_damaged(directory.path()),
+            ];
+            for refusal in refusals {
+                let said = refusal.unwrap_err().to_string();
+                assert!(said.contains(name) && said.contains("name an empty directory"), "{said}");
+            }
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "something was written beside {name}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_program_that_came_among_the_tables_later_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let table = loaded(directory.path(), &spec(250, 5)).unwrap();
+        let foreign = directory.path().join(segment_file(SegmentId(1)));
+        fs::write(&foreign, "the user's own pages").unwrap();
+        assert!(matches!(loaded(directory.path(), &spec(25, 1)), Err(StorageError::Foreign { .. })));
+        fs::write(directory.path().join(MANIFEST_FILE), "{ torn").unwrap();
+        assert!(matches!(discard_damaged(directory.path()), Err(StorageError::Foreign { .. })));
+        assert_eq!(fs::read_to_string(&foreign).unwrap(), "the user's own pages");
+        assert!(table.path(directory.path()).exists());
+    }
+
+    #[test]
+    fn a_torn_manifest_is_known_by_the_tables_beside_it() {
+        let (directory, table) = spoilt(|_| ());
+        fs::remove_file(directory.path().join(LOCK_FILE)).unwrap();
+        fs::write(directory.path().join(MANIFEST_FILE), "").unwrap();
+        assert!(matches!(loaded(directory.path(), &table.spec), Err(StorageError::BadManifest { .. })));
+        discard_damaged(directory.path()).unwrap();
+        verified(directory.path(), &loaded(directory.path(), &table.spec).unwrap());
     }
 
     #[test]

@@ -152,35 +152,6 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The texts of a unit, decompressed.
-#[derive(Clone, Copy, Debug)]
-pub struct Texts<'a> {
-    lengths: &'a [u8],
-    bytes: &'a [u8],
-}
-
-impl<'a> Texts<'a> {
-    /// Looks at a raw section of this many rows.
-    pub fn parse(raw: &'a [u8], rows: usize) -> Result<Texts<'a>, &'static str> {
-        let (lengths, bytes) = raw.split_at_checked(2 * rows).ok_or("it has not as many texts as rows")?;
-        let total: usize = lengths.as_chunks().0.iter().map(|length| usize::from(u16::from_le_bytes(*length))).sum();
-        if total != bytes.len() {
-            return Err("the lengths of its texts do not add up");
-        }
-        Ok(Texts { lengths, bytes })
-    }
-
-    /// The texts in the order of the rows; a null's is empty.
-    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let mut rest = self.bytes;
-        self.lengths.as_chunks().0.iter().map(move |length| {
-            let (text, behind) = rest.split_at(usize::from(u16::from_le_bytes(*length)));
-            rest = behind;
-            text
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ mod node;
 mod node_inputs;
 mod page;
 mod page_inputs;
-mod unit;
+pub(crate) mod unit;
 mod unit_inputs;
 
 use std::collections::BTreeMap;

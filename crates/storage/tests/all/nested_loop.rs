@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use device::{Description, Device, DeviceError, Slots, Witnesses};
 use measure::random::SplitMix64;
@@ -246,7 +246,7 @@ impl Opened {
             pairs.push((outer, bytes));
         };
         let pages_at_once = self.pool.frames() / 4;
-        let join = Join { outer, column: 2, pages_at_once, method };
+        let join = Join { outer, column: 2, pages_at_once, method, stop: &AtomicBool::new(false) };
         let result = nested_loop::run(session, &self.tree, &join, Some(&mut emit));
         (result, pairs)
     }
@@ -467,12 +467,30 @@ fn an_index_that_leads_nowhere_is_an_error_and_no_row() {
 }
 
 #[test]
+fn a_join_that_is_asked_to_stop_does_not_go_on_to_its_last_outer_row() {
+    let opened = Files::of(&scattered(3000, 900)).open(settings(32, 4, 2));
+    let outer: Vec<Option<i64>> = (0..3000).map(|key| Some(key << 20)).collect();
+    for method in METHODS {
+        let (stop, mut rows) = (AtomicBool::new(false), 0);
+        let mut emit = |_: u32, _: RowView<'_>| {
+            rows += 1;
+            stop.store(true, Ordering::Relaxed);
+        };
+        let join = Join { outer: &outer, column: 2, pages_at_once: 8, method, stop: &stop };
+        let outcome = nested_loop::run(&opened.pool.session(), &opened.tree, &join, Some(&mut emit));
+        assert!(matches!(outcome, Err(StorageError::Stopped)), "{method:?}: {outcome:?}");
+        assert!((1..1500).contains(&rows), "{method:?} went on for {rows} rows");
+    }
+}
+
+#[test]
 fn an_index_of_texts_is_refused() {
     let files = Files::of(&scattered(10, 10));
     let opened = files.open(settings(64, 4, 1));
     let place = TreePlace { segment: opened.tree.segment(), table: opened.tree.table(), name: PathBuf::new() };
     let tree = BTree::new(place, KeyKind::Text, files.built);
-    let join = Join { outer: &[Some(1)], column: 2, pages_at_once: 4, method: Method::Batch(9) };
+    let (method, stop) = (Method::Batch(9), &AtomicBool::new(false));
+    let join = Join { outer: &[Some(1)], column: 2, pages_at_once: 4, method, stop };
     let error = nested_loop::run(&opened.pool.session(), &tree, &join, None).unwrap_err().to_string();
     assert!(error.contains("index of texts"), "{error}");
 }

@@ -23,9 +23,10 @@ use storage::page::row;
 use storage::page::{PageBytes, PageKind, PageMut, PageView};
 use storage::unit::Level;
 use storage::unit::format::Section;
-use storage::unit::section::Texts;
 use storage::unit::table::{UnitPlan, UnitTable, fill_block};
 use storage::{PageId, SegmentId, StorageError};
+
+use crate::damaged::unit::texts;
 
 const ROWS: SegmentId = SegmentId(0);
 const UNITS: SegmentId = SegmentId(1);
@@ -167,11 +168,11 @@ fn texts_come_back_in_the_order_of_the_rows() {
     let (mut packed, mut raw) = (Vec::new(), Vec::new());
     let mut reader = units.open(&blocks, 0).unwrap();
     reader.section(16, Section::Values, &mut packed, &mut raw).unwrap();
-    let texts = Texts::parse(&raw, 5000).unwrap();
+    let texts = texts(&raw, 5000).unwrap();
     let pages = (0..table.pages()).map(|number| PageView::verified(&blocks.pages[&PageId { segment: ROWS, number }]));
     let from_rows =
         pages.flat_map(|page| page.rows().map(|row| row.column(17).unwrap().unwrap().to_vec()).collect::<Vec<_>>());
-    assert!(texts.iter().map(<[u8]>::to_vec).eq(from_rows));
+    assert!(texts.into_iter().map(<[u8]>::to_vec).eq(from_rows));
 }
 
 #[test]

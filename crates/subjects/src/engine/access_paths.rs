@@ -61,7 +61,7 @@ pub struct AccessEngine {
     stop: Arc<AtomicBool>,
     /// All paths that will be asked for.
     planned: Vec<AccessPath>,
-    store: Store,
+    store: Option<(Structure, Store)>,
     prepared: Option<(AccessPath, Asked)>,
     description: Parameters,
     findings: Vec<Finding>,
@@ -69,7 +69,6 @@ pub struct AccessEngine {
 
 /// One structure at a time.
 enum Store {
-    Nothing,
     Rows(RowStore),
     Units(UnitStore),
     Columns(ColumnStore),
@@ -104,7 +103,7 @@ impl AccessEngine {
             clock,
             stop,
             planned: Vec::new(),
-            store: Store::Nothing,
+            store: None,
             prepared: None,
             description: description.into_iter().map(|(key, value)| (key.to_string(), value)).collect(),
             findings: Vec::new(),
@@ -119,15 +118,6 @@ impl AccessEngine {
     /// Blocks that the rows take.
     pub fn row_blocks(&self) -> Result<u64, SubjectError> {
         Ok(self.spec.pages()?.into())
-    }
-
-    fn structure(&self) -> Option<Structure> {
-        match &self.store {
-            Store::Nothing => None,
-            Store::Rows(_) => Some(Structure::Rows),
-            Store::Units(_) => Some(Structure::Units),
-            Store::Columns(_) => Some(Structure::Columns),
-        }
     }
 
     /// Threads that make a structure. A part of less than a unit would have a dictionary of its own for nothing.
@@ -178,14 +168,14 @@ impl AccessEngine {
 
     /// Turns to a path, whose structure takes the place of another one.
     fn turn_to(&mut self, path: AccessPath) -> Result<Vec<Metric>, SubjectError> {
-        let structure = Structure::of(path);
-        if structure.is_none() || self.structure() != structure {
-            // The old one goes before the new one comes: both together may be more than there is memory.
-            self.store = Store::Nothing;
-            self.store = self.build(structure.ok_or(SubjectError::NotPrepared)?)?;
-        }
-        Ok(match &mut self.store {
-            Store::Nothing => return Err(SubjectError::NotPrepared),
+        let structure = Structure::of(path).ok_or(SubjectError::NotPrepared)?;
+        // The old one goes before the new one comes: both together may be more than there is memory.
+        let store = match self.store.take().filter(|(kept, _)| *kept == structure) {
+            Some((_, kept)) => kept,
+            None => self.build(structure)?,
+        };
+        let (_, store) = self.store.insert((structure, store));
+        Ok(match store {
             Store::Rows(rows) => rows.prepare(path, &self.stop)?,
             Store::Units(units) => units.metrics(self.spec.pages()?.into()),
             Store::Columns(columns) => {
@@ -198,9 +188,9 @@ impl AccessEngine {
     /// Warns where a pool stands on small pages.
     fn look_at_huge_pages(&mut self) {
         let pool = match &self.store {
-            Store::Rows(rows) => rows.pool(),
-            Store::Units(units) => units.pool(),
-            Store::Nothing | Store::Columns(_) => return,
+            Some((_, Store::Rows(rows))) => rows.pool(),
+            Some((_, Store::Units(units))) => units.pool(),
+            Some((_, Store::Columns(_))) | None => return,
         };
         let bytes = pool.settings().bytes as u64;
         let cost = "every get of a block elsewhere";
@@ -209,7 +199,7 @@ impl AccessEngine {
 
     /// The machine instructions that scan; `None` for blocks.
     fn kernel(&self) -> Option<&'static str> {
-        if let Store::Columns(columns) = &self.store { Some(columns.kernel().name()) } else { None }
+        if let Some((_, Store::Columns(columns))) = &self.store { Some(columns.kernel().name()) } else { None }
     }
 
     /// What distinguishes the path's cases besides the experiment's own parameters.
@@ -317,8 +307,8 @@ impl AccessPaths for AccessEngine {
         let AccessSettings { zone_maps, watch, .. } = self.settings;
         let kernel = pass.kernel.and_then(|name| name.parse::<Kernel>().ok());
         let store_pass = &StorePass { asked, threads: pass.threads, laps: pass.laps, zone_maps, kernel, watch };
-        let cost = match &self.store {
-            Store::Nothing => return Err(SubjectError::NotPrepared),
+        let (_, store) = self.store.as_ref().ok_or(SubjectError::NotPrepared)?;
+        let cost = match store {
             Store::Rows(rows) => rows.scan(path, store_pass, &self.clock)?,
             Store::Units(units) => units.scan(store_pass, &self.clock)?,
             Store::Columns(columns) => columns.scan(store_pass, &self.clock)?,

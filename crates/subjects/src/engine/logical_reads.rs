@@ -17,7 +17,7 @@ use measure::random::{Permutation, SplitMix64, mix};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
 use serde_json::json;
-use storage::catalog::{Manifest, TableSpec};
+use storage::catalog::{DirectoryUse, Manifest, TableSpec};
 use storage::heap::HeapTable;
 use storage::heap::loader;
 use storage::heap::versions::Changes;
@@ -65,6 +65,7 @@ pub struct Engine {
     undo: SegmentId,
     changes: Changes,
     tables: HashMap<String, Opened>,
+    in_use: Option<DirectoryUse>,
     current: Option<Opened>,
     stop: Arc<AtomicBool>,
     findings: Vec<Finding>,
@@ -111,7 +112,7 @@ impl Engine {
         let what = "every get of a random block";
         let findings = huge_pages::not_granted("The buffer pool", bytes, pool.huge_bytes(), what).into_iter().collect();
         let tables = HashMap::new();
-        Ok(Engine { asked, clock, pool, undo, changes, tables, current: None, stop, findings })
+        Ok(Engine { asked, clock, pool, undo, changes, tables, in_use: None, current: None, stop, findings })
     }
 
     /// The pool, for what it says about itself.
@@ -256,6 +257,9 @@ impl LogicalReads for Engine {
 
     fn prepare(&mut self, table: &Table, progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
         let Table::Made(cell) = table else { return Err(SubjectError::NotPrepared) };
+        if self.in_use.is_none() {
+            self.in_use = Some(DirectoryUse::begin(&self.asked.directory)?);
+        }
         if self.tables.is_empty() {
             self.check_space()?;
         }
@@ -428,5 +432,17 @@ mod tests {
         assert_eq!(needed(&engine), companion);
         engine.populate(Population::Interleaved, None).unwrap().unwrap();
         assert_eq!(needed(&engine), 0);
+    }
+
+    #[test]
+    fn tables_that_are_read_cannot_be_removed_by_another_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let cell = Cell { row_length: 25, columns: 5, payload: 1 << 20 };
+        let asked = Asked { directory: folder.path().into(), cells: vec![cell], ..Asked::default() };
+        let mut engine = Engine::new(asked, Clock::calibrate(), Arc::default()).unwrap();
+        engine.prepare(&Table::Made(cell), &mut |_, _| ()).unwrap();
+        assert!(matches!(DirectoryUse::alone(folder.path()), Err(StorageError::Locked { .. })));
+        drop(engine);
+        DirectoryUse::alone(folder.path()).unwrap();
     }
 }

@@ -1,5 +1,7 @@
 //! The findings of the engine alone, read on both sides of their conditions.
 
+use std::path::Path;
+
 use measure::Size;
 use measure::quantity::{size_in_words, three_digits};
 use measure::schema::subjects::findings as row;
@@ -40,7 +42,7 @@ pub(crate) fn readings() -> Vec<Reading> {
     let left = reading(
         row::PAGE_CACHE_NOT_EMPTIED,
         0.0..0.02,
-        |left| left_in_page_cache(*left),
+        |left| left_in_page_cache(*left, Path::new("/")),
         |left| {
             (*left > 0.01)
                 .then(|| says![format!("Up to {} % of the table and its index stayed", three_digits(left * 100.0))])

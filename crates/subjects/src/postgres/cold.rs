@@ -120,10 +120,7 @@ impl Cold {
 
     /// What the page cache holds of a relation; `None` where the server is not one of this program's own.
     pub(super) fn cached(&self, relation: &str) -> Result<Option<Cached>, SubjectError> {
-        self.private
-            .as_ref()
-            .map(|private| private.cached(relation, &self.stop).map_err(SubjectError::from))
-            .transpose()
+        Ok(self.private.as_ref().map(|private| private.cached(relation, &self.stop)).transpose()?)
     }
 
     /// Whether the server is one of this program's own, and does not run.

@@ -63,6 +63,6 @@ impl Fetched {
     pub(super) fn since(self, before: Fetched) -> Buffers {
         let fetched = self.fetched.saturating_sub(before.fetched);
         let hits = self.hit.saturating_sub(before.hit);
-        Buffers { hits, reads: fetched.saturating_sub(hits), ..Buffers::default() }
+        Buffers { hits, reads: fetched.saturating_sub(hits) }
     }
 }

@@ -22,7 +22,7 @@ use super::needs::Needs;
 use super::notes::Notes;
 use super::row_by_row;
 use super::statement::{Meter, expect, sources};
-use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX};
+use crate::by_statements::{ByStatements, LOOKED_FOR_MAX, Question, possible};
 use crate::error::SubjectError;
 use crate::logical_reads::{
     Access, Asked, Baseline, Cell, ColdRead, Cost, Counted, Counts, FirstScans, LogicalReads, Pass, Population,
@@ -89,18 +89,6 @@ struct ServerTable {
     accesses: Vec<Access>,
     /// Rows that the keys looked for lead to, once they were counted: among very many rows two may have one key.
     found_by_key: Option<u64>,
-}
-
-/// What is asked of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Question {
-    access: Access,
-    /// The statement that is measured, and what it counts.
-    statement: String,
-    count: u64,
-    /// A statement that does all but reading the table, and what that counts.
-    beside: String,
-    beside_count: u64,
 }
 
 /// A server with the schema of a run.
@@ -264,7 +252,6 @@ impl ServerReads {
         let wanted = full_name(&wanted_of(layout, access));
         let looked_for = rows.min(LOOKED_FOR_MAX);
         let joined = |key: &str| Question {
-            access,
             statement: format!("SELECT count({counted}) FROM {wanted} w JOIN {name} t ON t.{key} = w.v"),
             count: looked_for,
             beside: format!("SELECT count(w.v) FROM {wanted} w"),
@@ -274,7 +261,6 @@ impl ServerReads {
             Access::Rowid => joined("ctid"),
             Access::Index => Question { count: found_by_key.unwrap_or(looked_for), ..joined("c1") },
             _ => Question {
-                access,
                 statement: format!("SELECT count({counted}) FROM {name} t"),
                 count: rows,
                 beside: format!("SELECT count(*) FROM {}", full_name(EMPTY)),
@@ -283,16 +269,20 @@ impl ServerReads {
         })
     }
 
-    /// The blocks that a question asks for, those of its index included, and the rows that are joined for it, which a
+    /// The blocks that a statement asks for, those of its index included, and the rows that are joined for it, which a
     /// dry run does not know; an absence where the planner goes another way, as to a table of one block.
-    fn blocks(&mut self, question: &Question) -> Result<Result<(Buffers, Option<u64>), Finding>, SubjectError> {
-        let (access, table) = (question.access, self.table()?);
+    fn blocks(
+        &mut self,
+        access: Access,
+        statement: &str,
+    ) -> Result<Result<(Buffers, Option<u64>), Finding>, SubjectError> {
+        let table = self.table()?;
         let (step, cell) = (step(access), table.layout.cell());
         let assumed = Plan::assumed(step, Buffers { hits: table.blocks, ..Buffers::default() });
-        let plan = self.schema.session().explain(&question.statement, assumed)?;
+        let plan = self.schema.session().explain(statement, assumed)?;
         let node = match plan.top.steps().into_iter().rfind(|node| node.kind == step) {
             Some(node) => node,
-            None if access == Access::FullScan => plan.step(&question.statement, step)?,
+            None if access == Access::FullScan => plan.step(statement, step)?,
             None => {
                 let (name, other_way) = (self.notes.name(), plan.top.kinds().join(", "));
                 let reason = format!(
@@ -362,9 +352,7 @@ impl LogicalReads for ServerReads {
         progress(&format!("making the rows of {cell} visible to all"), second);
         let blocks = self.settle(&layout)?;
         let without_key = layout.without_key(block_bytes);
-        let is_possible =
-            |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || without_key.is_none());
-        let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
+        let accesses = possible(&self.asked, without_key.is_none());
         for access in &accesses {
             progress(&format!("preparing {access} for {cell}"), second);
             self.prepare_access(&layout, *access)?;
@@ -403,7 +391,7 @@ impl LogicalReads for ServerReads {
             let counts = Counts { rows: question.beside_count, ..Counts::default() };
             return Ok(Ok(Counted { counts, statement: Some(question.beside) }));
         }
-        let (blocks, joined) = match self.blocks(&question)? {
+        let (blocks, joined) = match self.blocks(pass.access, &question.statement)? {
             Ok(counted) => counted,
             Err(absence) => return Ok(Err(absence)),
         };
@@ -425,17 +413,13 @@ impl LogicalReads for ServerReads {
     }
 
     fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
-        let question = self.question(pass)?;
-        let (statement, count) = match pass.touch {
-            Touch::Nothing => (&question.beside, question.beside_count),
-            _ => (&question.statement, question.count),
-        };
+        let (statement, count) = self.question(pass)?.of_touch(pass.touch);
         let (meter, session) = (&self.meter, self.schema.session());
         let measure = || {
             if pass.access != Access::FullScan {
                 session.assume(LOOK_UP_TIME.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)) * pass.laps);
             }
-            meter.measure(session, statement, count, pass.laps)
+            meter.measure(session, &statement, count, pass.laps)
         };
         Ok(self.notes.timed(measure, |cost: &Cost| cost.cpu)?)
     }

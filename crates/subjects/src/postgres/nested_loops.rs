@@ -189,7 +189,7 @@ impl PostgresLoops {
         let table = self.ground.table()?;
         let plan = table.session().explain(&statement, Plan::assumed(join.step(), Buffers::default()))?;
         let waiting = plan.top.read_ms.filter(|_| table.untimed.is_none()).map(|ms| Nanos((ms * 1e6) as u64));
-        let Buffers { reads, hits, .. } = plan.buffers()?;
+        let Buffers { reads, hits } = plan.buffers()?;
         Ok(Explained { read: reads, hits, waiting })
     }
 
@@ -277,7 +277,7 @@ impl NestedLoops for PostgresLoops {
         session.commit()?;
         let sum = if session.is_rehearsal() { None } else { Some(number(&statement, sum)?) };
         let blocks = |of: usize| {
-            let Buffers { reads, hits, .. } = after[of].since(before[of]);
+            let Buffers { reads, hits } = after[of].since(before[of]);
             BlockCost { read: reads, hits: Some(hits), ..BlockCost::default() }
         };
         let (table, index) = (blocks(0), blocks(1));

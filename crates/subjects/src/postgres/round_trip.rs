@@ -163,7 +163,7 @@ impl RoundTrip for PostgresTrip {
         session.assume(READ_TIME.saturating_mul(u32::try_from(blocks.len()).unwrap_or(u32::MAX)));
         let after = stat_io(session)?;
         let step = plan.top.find("Tid Scan").unwrap_or(&plan.top);
-        let Buffers { reads, hits, .. } = step.buffers.unwrap_or_default();
+        let Buffers { reads, hits } = step.buffers.unwrap_or_default();
         let wait_ms = plan.top.read_ms.filter(|_| is_timed && reads > 0);
         let of_all = before.zip(after).map(|(before, after)| (after.0 - before.0, after.1 - before.1));
         Ok(SingleReads {

@@ -23,7 +23,7 @@ use sys::time::Clock;
 
 use super::database::{Database, Need, Taken, description, subject_name};
 use super::load::{column_bytes, index_bytes, load, table_bytes};
-use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX, has_key};
+use crate::by_statements::{ByStatements, LOOKED_FOR_MAX, Question, has_key, possible};
 use crate::error::SubjectError;
 use crate::logical_reads::{
     Access, Asked, Baseline, Cache, Cell, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot,
@@ -56,18 +56,6 @@ struct Ready {
     has_key: bool,
     /// Rows that the keys looked for lead to, once they were counted: among very many rows two may have one key.
     found_by_key: Option<u64>,
-}
-
-/// What is asked of a table.
-#[derive(Debug)]
-struct Question {
-    /// The statement that is measured, what it counts, and the steps of its plan.
-    statement: String,
-    count: u64,
-    steps: Vec<String>,
-    /// A statement that does all but reading the table, and what that counts.
-    beside: String,
-    beside_count: u64,
 }
 
 /// A database with the tables of this experiment.
@@ -131,10 +119,8 @@ impl SqliteReads {
         let name = format!("rows_{}_{}", cell.row_length, cell.columns);
         load(&self.database, (name.as_str(), &data), &format!("rows of {cell}"), progress, &self.stop)?;
         let has_key = has_key(&data);
-        let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || has_key);
-        let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
         self.table = Some(Ready { name, rows: data.count(), accesses: Vec::new(), has_key, found_by_key: None });
-        for access in accesses {
+        for access in possible(&self.asked, has_key) {
             progress(&format!("preparing {access} for {cell}"), second);
             self.prepare_access(access)?;
             self.add_access(access)?;
@@ -167,7 +153,7 @@ impl SqliteReads {
     /// Counts the gets of the statement beside a way's, and checks which way SQLite goes.
     fn add_access(&mut self, access: Access) -> Result<(), SubjectError> {
         let question = self.question(access, Touch::Rows)?;
-        self.database.expect_plan(&question.statement, &question.steps)?;
+        self.database.expect_plan(&question.statement, &steps(access))?;
         let beside = self.database.measure(&question.beside, question.beside_count, 1, &self.clock)?;
         self.table.as_mut().ok_or(SubjectError::NotPrepared)?.accesses.push((access, beside.gets.total()));
         Ok(())
@@ -193,28 +179,23 @@ impl SqliteReads {
             Touch::Nothing | Touch::Directory | Touch::Rows => "t._rowid_".into(),
         };
         let (looked_for, wanted) = ((*rows).min(LOOKED_FOR_MAX), wanted_of(access));
-        let joined = |tables: String, steps: Vec<String>| Question {
+        let joined = |tables: String| Question {
             statement: format!("SELECT count({counted}) FROM {wanted} w CROSS JOIN {tables}"),
             count: looked_for,
-            steps: [vec!["SCAN w".into()], steps].concat(),
             beside: format!("SELECT count(w.v) FROM {wanted} w"),
             beside_count: looked_for,
         };
-        let by_number = || "SEARCH t USING INTEGER PRIMARY KEY".to_string();
         Ok(match access {
-            Access::Rowid => joined(format!("{name} t ON t._rowid_ = w.v"), vec![by_number()]),
+            Access::Rowid => joined(format!("{name} t ON t._rowid_ = w.v")),
             // In two steps: an index on the only column would answer without the table.
             Access::Index => {
-                let by_key = joined(
-                    format!("{name} i INDEXED BY {INDEX} ON i.c1 = w.v CROSS JOIN {name} t ON t._rowid_ = i._rowid_"),
-                    vec![format!("SEARCH i USING COVERING INDEX {INDEX}"), by_number()],
-                );
-                Question { count: found_by_key.unwrap_or(looked_for), ..by_key }
+                let tables =
+                    format!("{name} i INDEXED BY {INDEX} ON i.c1 = w.v CROSS JOIN {name} t ON t._rowid_ = i._rowid_");
+                Question { count: found_by_key.unwrap_or(looked_for), ..joined(tables) }
             }
             _ => Question {
                 statement: format!("SELECT count({counted}) FROM main.{name} t NOT INDEXED"),
                 count: *rows,
-                steps: vec!["SCAN t".into()],
                 beside: format!("SELECT count(v) FROM {EMPTY}"),
                 beside_count: 0,
             },
@@ -394,17 +375,13 @@ impl LogicalReads for SqliteReads {
             _ => self.read(&once)?,
         };
         let counts = cost.counts.unwrap_or_default();
-        let statement = if pass.touch == Touch::Nothing { question.beside } else { question.statement };
+        let (statement, _) = question.of_touch(pass.touch);
         Ok(Ok(Counted { counts, statement: Some(statement) }))
     }
 
     fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
-        let question = self.question(pass.access, pass.touch)?;
-        let (statement, count) = match pass.touch {
-            Touch::Nothing => (&question.beside, question.beside_count),
-            _ => (&question.statement, question.count),
-        };
-        let taken = self.database.measure(statement, count, pass.laps, &self.clock)?;
+        let (statement, count) = self.question(pass.access, pass.touch)?.of_touch(pass.touch);
+        let taken = self.database.measure(&statement, count, pass.laps, &self.clock)?;
         self.cost(pass, taken, count)
     }
 
@@ -455,6 +432,16 @@ fn bytes_needed(cell: Cell, page_bytes: u32) -> u64 {
     let [keys, numbers] = [key, 0].map(|value| column_bytes(looked_for, value, page_bytes));
     let added = [index_bytes(data.count(), key, page_bytes), keys, numbers];
     added.into_iter().fold(table_bytes(&data, page_bytes), u64::saturating_add)
+}
+
+/// The steps of the plan by which SQLite goes this way.
+fn steps(access: Access) -> Vec<String> {
+    let by_number = "SEARCH t USING INTEGER PRIMARY KEY".to_string();
+    match access {
+        Access::Rowid => vec!["SCAN w".into(), by_number],
+        Access::Index => vec!["SCAN w".into(), format!("SEARCH i USING COVERING INDEX {INDEX}"), by_number],
+        _ => vec!["SCAN t".into()],
+    }
 }
 
 fn wanted_of(access: Access) -> String {

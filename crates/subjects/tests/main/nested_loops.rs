@@ -1,12 +1,16 @@
 //! The engine as a subject of nested loops, on files and on models: what every method must have in common.
 
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use device::model;
 use measure::Size;
 use storage::exec::nested_loop::{Distance, JoinResult, Method};
-use subjects::engine::nested_loops::{JoinEngine, PassCost};
-use subjects::nested_loops::{Asked, InnerTable, Io, Keys};
+use subjects::SubjectError;
+use subjects::engine::nested_loops::{EngineLoops, JoinEngine, PassCost};
+use subjects::nested_loops::{Asked, InnerTable, Io, JoinPass, Keys, NestedLoops};
+use sys::file::is_in_memory;
 use sys::time::Clock;
 use tempfile::TempDir;
 
@@ -55,11 +59,45 @@ fn a_pool_that_is_larger_than_the_free_memory_is_refused_before_it_is_touched() 
 }
 
 #[test]
+fn direct_reads_of_a_directory_in_memory_are_refused_before_anything_is_written() {
+    let memory = Path::new("/dev/shm");
+    let Some(directory) = TempDir::new_in(memory).ok().filter(|_| is_in_memory(memory)) else {
+        return println!("skipped: /dev/shm is no tmpfs to write to");
+    };
+    let tables = directory.path().join("tables");
+    let asked = Asked { pool: Size(8 << 20), directory: tables.clone(), ..Asked::default() };
+    let mut engine = JoinEngine::new(asked, Clock::calibrate()).unwrap();
+    let refused = engine.prepare(TABLE, &mut |_, _| (), &AtomicBool::new(false)).unwrap_err();
+    assert!(matches!(&refused, SubjectError::Directory(said) if said.contains("always in memory")), "{refused}");
+    assert!(!tables.exists());
+}
+
+#[test]
 fn outer_rows_that_no_memory_holds_are_refused_before_they_are_listed() {
     let directory = directory();
     let mut engine = engine_with(&directory, Io::Async, None, (InnerTable { rows: 700, ..TABLE }, 8 << 20));
     let refused = engine.join(Method::OneAtATime, Keys { first: 1, count: u64::MAX }).unwrap_err().to_string();
     assert!(refused.ends_with("give fewer --outer-rows"), "{refused}");
+}
+
+#[test]
+fn a_join_or_a_scan_under_way_does_not_outlast_the_request_to_stop() {
+    let (directory, stop) = (directory(), Arc::new(AtomicBool::new(false)));
+    let asked = Asked { pool: Size(8 << 20), directory: directory.path().into(), buffered: true, ..Asked::default() };
+    let mut loops = EngineLoops::new(asked, Clock::calibrate(), Arc::clone(&stop)).unwrap();
+    let table = InnerTable { rows: 700, ..TABLE };
+    loops.prepare(table, &mut |_, _| ()).unwrap();
+    let pass = |variant| JoinPass { variant, keys: Keys { first: 1, count: 700 }, explained: None };
+    for variant in 0..METHODS.len() {
+        assert!(loops.join(&pass(variant)).is_ok());
+    }
+    stop.store(true, Ordering::Relaxed);
+    for variant in 0..METHODS.len() {
+        assert_eq!(loops.join(&pass(variant)).unwrap_err(), SubjectError::Stopped);
+    }
+    assert_eq!(loops.join_cached(700).unwrap_err(), SubjectError::Stopped);
+    assert_eq!(loops.scan().unwrap_err(), SubjectError::Stopped);
+    assert!(EngineLoops::new(Asked::default(), Clock::calibrate(), stop).unwrap().check_outer_rows(u64::MAX).is_err());
 }
 
 #[test]

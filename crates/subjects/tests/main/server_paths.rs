@@ -9,6 +9,7 @@ use measure::schema::scan;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Counting, Level, ScanPass, Watch};
 use subjects::{AccessPaths, Environment, Opening, Places};
 use sys::time::Clock;
+use sys::valgrind::Simulated;
 
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 const ROWS: u64 = 20_000;
@@ -134,6 +135,6 @@ fn instructions_of_a_row_are_counted_for_every_path_and_the_server_is_there_agai
     assert!(rates.iter().all(|rate| (100.0..20_000.0).contains(rate)), "{rates:?}");
     assert!(rate(AccessPath::IndexBadClustering) > rate(AccessPath::IndexGoodClustering), "{rates:?}");
     assert!(rate(AccessPath::IndexOnlyScan) < rate(AccessPath::FullScan), "{rates:?}");
-    assert!(counted.iter().all(|one| one.events.last_level_misses().is_none() && one.gets > 0));
+    assert!(counted.iter().all(|one| one.events.sum(Simulated::LAST_LEVEL_MISSES).is_none() && one.gets > 0));
     server.prepare(AccessPath::FullScan, Asked::AllPass, &mut |_, _| {}).unwrap().unwrap();
 }

@@ -19,6 +19,9 @@ use super::caching::Caching;
 use super::device_number::DeviceNumber;
 use super::mount::Mount;
 
+/// File systems that keep their files in memory, tmpfs and ramfs, by the numbers of `linux/magic.h`.
+const IN_MEMORY: [FsWord; 2] = [0x0102_1994, 0x8584_58f6];
+
 /// The kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -235,13 +238,15 @@ fn kind_of(stat: &Stat, path: &Path) -> Result<Kind, TargetError> {
 
 /// Whether the file's file system keeps its files in memory. (The node of a block device lies on such a one too.)
 ///
-/// Since Linux 6.6 tmpfs accepts `O_DIRECT` and still copies from memory, which would look like a very fast disk. The
-/// two numbers are those of `linux/magic.h`.
+/// Since Linux 6.6 tmpfs accepts `O_DIRECT` and still copies from memory, which would look like a very fast disk.
 fn lives_in_memory(handle: BorrowedFd<'_>) -> bool {
-    const TMPFS_MAGIC: FsWord = 0x0102_1994;
-    const RAMFS_MAGIC: FsWord = 0x8584_58f6;
-    let Ok(statfs) = rustix::fs::fstatfs(handle) else { return false };
-    matches!(statfs.f_type, TMPFS_MAGIC | RAMFS_MAGIC)
+    rustix::fs::fstatfs(handle).is_ok_and(|found| IN_MEMORY.contains(&found.f_type))
+}
+
+/// Whether the files of a directory, which need not be there yet, are always in memory.
+pub fn is_in_memory(directory: &Path) -> bool {
+    let there = directory.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    rustix::fs::statfs(there).is_ok_and(|found| IN_MEMORY.contains(&found.f_type))
 }
 
 fn open_error(path: &Path, errno: Errno) -> TargetError {

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::caching::Caching;
 use super::target::{Target, TargetError};
-use crate::process::{IoCounts, thread_io};
+use crate::process::thread_fetched;
 
 /// Number of cachestat(2) on every architecture (Linux 6.5).
 const SYS_CACHESTAT: libc::c_long = 451;
@@ -208,7 +208,7 @@ pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<No
     let mut buffer = vec![0; length];
     let mut probe = NowaitProbe::default();
     for offset in offsets {
-        let before = thread_io();
+        let before = thread_fetched();
         let mut vector = [IoSliceMut::new(&mut buffer)];
         let answer = rustix::io::preadv2(&buffered, &mut vector, *offset, ReadWriteFlags::NOWAIT);
         match answer {
@@ -222,8 +222,8 @@ pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<No
 }
 
 /// Whether the thread has fetched anything from storage since; false if the kernel does not count it.
-fn fetched_since(before: Option<IoCounts>) -> bool {
-    before.zip(thread_io()).is_some_and(|(before, after)| after.since(before).read_bytes > 0)
+fn fetched_since(before: Option<u64>) -> bool {
+    before.zip(thread_fetched()).is_some_and(|(before, after)| after > before)
 }
 
 /// Asks the kernel to drop the clean pages of a range from the page cache (`POSIX_FADV_DONTNEED`).

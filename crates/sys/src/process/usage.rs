@@ -7,6 +7,10 @@ use rustix::time::ClockId;
 
 use crate::time::kernel_time;
 
+/// The kernel's counts of the calling thread's reads, and the line of such a file with what came from storage.
+const OF_THREAD: &str = "/proc/thread-self/io";
+const FETCHED: &str = "read_bytes:";
+
 /// Processor time of all threads of the process, in user and kernel mode together.
 ///
 /// Source: `CLOCK_PROCESS_CPUTIME_ID`, exact to the scheduler's clock. A system call of some 0.5 µs: never call it
@@ -22,46 +26,15 @@ pub fn thread_cpu() -> Nanos {
     kernel_time(ClockId::ThreadCPUTime)
 }
 
-/// The kernel's counts of reads; see proc(5), `/proc/pid/io`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IoCounts {
-    /// Bytes that read system calls returned, from the page cache or storage. Reads through io_uring are not counted.
-    pub rchar: u64,
-    /// Read system calls.
-    pub syscr: u64,
-    /// Bytes fetched from storage: every direct read, and buffered ones where the page cache missed.
-    pub read_bytes: u64,
+/// Bytes that all threads of the process have fetched from storage: every direct read, and buffered ones where the
+/// page cache missed (`read_bytes` of `/proc/self/io`; see proc(5)). `None` if the kernel was built without the counts.
+pub fn process_fetched() -> Option<u64> {
+    number_after(&fs::read_to_string("/proc/self/io").ok()?, FETCHED)
 }
 
-impl IoCounts {
-    /// What was added since `earlier`.
-    pub fn since(self, earlier: IoCounts) -> IoCounts {
-        IoCounts {
-            rchar: self.rchar.saturating_sub(earlier.rchar),
-            syscr: self.syscr.saturating_sub(earlier.syscr),
-            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
-        }
-    }
-}
-
-/// Counts of all threads of the process; `None` if the kernel was built without them.
-///
-/// Reading the file adds a read to `rchar` and `syscr`, after its contents were made.
-pub fn process_io() -> Option<IoCounts> {
-    parse_io(&fs::read_to_string("/proc/self/io").ok()?)
-}
-
-/// Counts of the calling thread; `None` if the kernel was built without them.
-pub fn thread_io() -> Option<IoCounts> {
-    parse_io(&fs::read_to_string("/proc/thread-self/io").ok()?)
-}
-
-fn parse_io(text: &str) -> Option<IoCounts> {
-    Some(IoCounts {
-        rchar: number_after(text, "rchar:")?,
-        syscr: number_after(text, "syscr:")?,
-        read_bytes: number_after(text, "read_bytes:")?,
-    })
+/// The same of the calling thread.
+pub fn thread_fetched() -> Option<u64> {
+    number_after(&fs::read_to_string(OF_THREAD).ok()?, FETCHED)
 }
 
 /// Peak memory of the process in bytes (`VmHWM` of `/proc/self/status`); `None` if the kernel does not report it.
@@ -99,17 +72,18 @@ mod tests {
 
     #[test]
     fn a_read_is_charged_to_the_thread_that_made_it() {
-        let before = thread_io().unwrap();
+        let counts = || ["rchar:", "syscr:"].map(|name| number_after(&fs::read_to_string(OF_THREAD).unwrap(), name));
+        let before = counts();
         let bytes = fs::read("/proc/self/status").unwrap().len() as u64;
-        let read = thread_io().unwrap().since(before);
-        assert!(read.rchar >= bytes && read.syscr >= 1, "{read:?}");
+        let after = counts();
+        let [read, calls] = [0, 1].map(|place| after[place].unwrap() - before[place].unwrap());
+        assert!(read >= bytes && calls >= 1, "{read} {calls}");
     }
 
     #[test]
     fn a_kernel_without_the_counts_gives_none_rather_than_zeros() {
-        assert_eq!(parse_io("rchar: 5\nsyscr: 6\n"), None);
-        let counts = IoCounts { rchar: 5, syscr: 6, read_bytes: 7 };
-        assert_eq!(parse_io("rchar: 5\nwchar: 1\nsyscr: 6\nread_bytes: 7\n"), Some(counts));
+        assert_eq!(number_after("rchar: 5\nsyscr: 6\n", FETCHED), None);
+        assert_eq!(number_after("rchar: 5\nwchar: 1\nsyscr: 6\nread_bytes: 7\n", FETCHED), Some(7));
     }
 
     #[test]

@@ -35,20 +35,8 @@ const READS_PER_BATCH: u32 = 1000;
 /// Pairs of reads among which the smallest step is looked for.
 const RESOLUTION_READS: usize = 100_000;
 
-/// What a clock is made of.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ClockKind {
-    /// The time stamp counter of x86-64, calibrated.
-    Tsc {
-        /// Ticks per nanosecond. This is the counter's rate, not the core's frequency.
-        ghz: f64,
-    },
-    /// `clock_gettime(CLOCK_MONOTONIC)`.
-    Monotonic {
-        /// Why the time stamp counter was not used, as a part of a sentence.
-        reason: String,
-    },
-}
+/// Why a counter is not used whose halves of a calibration differ.
+const RATE_CHANGES: &str = "the rate of the time stamp counter changed during calibration";
 
 /// A calibrated clock. Moments of one clock and its copies are comparable, also between threads.
 #[derive(Clone, Copy, Debug)]
@@ -58,30 +46,10 @@ pub struct Clock {
 
 #[derive(Clone, Copy, Debug)]
 enum Source {
+    /// The time stamp counter of x86-64, calibrated.
     Tsc(Scale),
-    Monotonic(Refusal),
-}
-
-/// Why the time stamp counter is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
-    NoCounter,
-    NotInvariant,
-    KernelAvoidsIt,
-    KernelIsSilent,
-    RateChanges,
-}
-
-impl Refusal {
-    fn reason(self) -> &'static str {
-        match self {
-            Refusal::NoCounter => "this architecture has no time stamp counter",
-            Refusal::NotInvariant => "the processor does not promise a constant rate of its time stamp counter",
-            Refusal::KernelAvoidsIt => "the kernel keeps its time without the time stamp counter",
-            Refusal::KernelIsSilent => "/sys does not say which clock the kernel keeps its time by",
-            Refusal::RateChanges => "the rate of the time stamp counter changed during calibration",
-        }
-    }
+    /// `clock_gettime(CLOCK_MONOTONIC)`, and why the time stamp counter is not used, as a part of a sentence.
+    Monotonic(&'static str),
 }
 
 impl Clock {
@@ -96,7 +64,7 @@ impl Clock {
     pub fn calibrate() -> Clock {
         let source = match trusted_scale() {
             Ok(scale) => Source::Tsc(scale),
-            Err(refusal) => Source::Monotonic(refusal),
+            Err(reason) => Source::Monotonic(reason),
         };
         Clock { source }
     }
@@ -115,19 +83,19 @@ impl Clock {
         }
     }
 
-    /// What the clock is made of.
-    pub fn kind(&self) -> ClockKind {
+    /// Why the time stamp counter is not used, as a part of a sentence; `None` where it is.
+    pub fn without_counter(&self) -> Option<&'static str> {
         match self.source {
-            Source::Tsc(scale) => ClockKind::Tsc { ghz: scale.ghz() },
-            Source::Monotonic(refusal) => ClockKind::Monotonic { reason: refusal.reason().to_owned() },
+            Source::Tsc(_) => None,
+            Source::Monotonic(reason) => Some(reason),
         }
     }
 
     /// The clock in a few words for a run document: `tsc 2.596 GHz` or `clock_gettime (why not tsc)`.
     pub fn name(&self) -> String {
-        match self.kind() {
-            ClockKind::Tsc { ghz } => format!("tsc {ghz:.3} GHz"),
-            ClockKind::Monotonic { reason } => format!("clock_gettime ({reason})"),
+        match self.source {
+            Source::Tsc(scale) => format!("tsc {:.3} GHz", scale.ghz()),
+            Source::Monotonic(reason) => format!("clock_gettime ({reason})"),
         }
     }
 
@@ -198,15 +166,15 @@ struct Anchor {
 }
 
 /// The scale of the time stamp counter, or why it is not trusted.
-fn trusted_scale() -> Result<Scale, Refusal> {
+fn trusted_scale() -> Result<Scale, &'static str> {
     if cfg!(not(target_arch = "x86_64")) {
-        return Err(Refusal::NoCounter);
+        return Err("this architecture has no time stamp counter");
     }
     if !counter_is_invariant() {
-        return Err(Refusal::NotInvariant);
+        return Err("the processor does not promise a constant rate of its time stamp counter");
     }
-    if let Some(refusal) = refusal_by_kernel(kernel_clock_source().as_deref()) {
-        return Err(refusal);
+    if let Some(reason) = refusal_by_kernel(kernel_clock_source().as_deref()) {
+        return Err(reason);
     }
     let start = anchor();
     thread::sleep(HALF_CALIBRATION);
@@ -217,21 +185,21 @@ fn trusted_scale() -> Result<Scale, Refusal> {
 
 /// Why the counter is not trusted where this is the kernel's clock source; `None` where the kernel reads the counter to
 /// tell the time. A container may have no /sys to read the source from.
-fn refusal_by_kernel(source: Option<&str>) -> Option<Refusal> {
+fn refusal_by_kernel(source: Option<&str>) -> Option<&'static str> {
     match source {
         Some("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page") => None,
-        Some(_) => Some(Refusal::KernelAvoidsIt),
-        None => Some(Refusal::KernelIsSilent),
+        Some(_) => Some("the kernel keeps its time without the time stamp counter"),
+        None => Some("/sys does not say which clock the kernel keeps its time by"),
     }
 }
 
 /// The scale over both halves, provided that the halves agree.
-fn scale_of(start: Anchor, middle: Anchor, end: Anchor) -> Result<Scale, Refusal> {
-    let first = nanos_per_tick(start, middle).ok_or(Refusal::RateChanges)?;
-    let second = nanos_per_tick(middle, end).ok_or(Refusal::RateChanges)?;
-    let whole = nanos_per_tick(start, end).ok_or(Refusal::RateChanges)?;
+fn scale_of(start: Anchor, middle: Anchor, end: Anchor) -> Result<Scale, &'static str> {
+    let first = nanos_per_tick(start, middle).ok_or(RATE_CHANGES)?;
+    let second = nanos_per_tick(middle, end).ok_or(RATE_CHANGES)?;
+    let whole = nanos_per_tick(start, end).ok_or(RATE_CHANGES)?;
     let steady = (first / second - 1.0).abs() <= RATE_TOLERANCE;
-    if steady { Ok(Scale::new(start.ticks, whole)) } else { Err(Refusal::RateChanges) }
+    if steady { Ok(Scale::new(start.ticks, whole)) } else { Err(RATE_CHANGES) }
 }
 
 /// `None` when either clock did not advance.
@@ -310,7 +278,7 @@ mod tests {
     use super::*;
 
     fn monotonic() -> Clock {
-        Clock { source: Source::Monotonic(Refusal::NotInvariant) }
+        Clock { source: Source::Monotonic("it is not asked") }
     }
 
     /// Relative difference from `Instant` over 200 ms, the better of three tries: between the reads of the two
@@ -376,20 +344,21 @@ mod tests {
     fn a_counter_that_changes_its_rate_is_refused() {
         let at = |ticks, nanos| Anchor { ticks, nanos, width: 0 };
         assert!(scale_of(at(0, 0), at(1000, 500), at(2000, 1000)).is_ok());
-        assert_eq!(scale_of(at(0, 0), at(1000, 500), at(2000, 1010)).unwrap_err(), Refusal::RateChanges);
-        assert_eq!(scale_of(at(0, 0), at(0, 500), at(0, 1000)).unwrap_err(), Refusal::RateChanges);
+        assert_eq!(scale_of(at(0, 0), at(1000, 500), at(2000, 1010)).unwrap_err(), RATE_CHANGES);
+        assert_eq!(scale_of(at(0, 0), at(0, 500), at(0, 1000)).unwrap_err(), RATE_CHANGES);
     }
 
     #[test]
     fn a_kernel_that_distrusts_the_counter_is_believed() {
         assert_eq!([Some("tsc"), Some("kvm-clock")].map(refusal_by_kernel), [None; 2]);
-        assert_eq!([Some("hpet"), Some("xen")].map(refusal_by_kernel), [Some(Refusal::KernelAvoidsIt); 2]);
+        let avoids = "the kernel keeps its time without the time stamp counter";
+        assert_eq!([Some("hpet"), Some("xen")].map(refusal_by_kernel), [Some(avoids); 2]);
     }
 
     #[test]
     fn a_kernel_that_names_no_clock_source_is_not_said_to_avoid_the_counter() {
-        let refusal = refusal_by_kernel(None).unwrap();
-        assert!(refusal.reason().contains("does not say"), "{}", refusal.reason());
+        let reason = refusal_by_kernel(None).unwrap();
+        assert!(reason.contains("does not say"), "{reason}");
     }
 
     #[test]

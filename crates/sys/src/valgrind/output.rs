@@ -39,59 +39,30 @@ pub struct Simulated {
 }
 
 impl Simulated {
+    /// Reads of data.
+    pub const DATA_READS: &'static [&'static str] = &["Dr"];
+    /// Writes of data.
+    pub const DATA_WRITES: &'static [&'static str] = &["Dw"];
+    /// Reads of data that the simulated first cache did not hold.
+    pub const L1_READ_MISSES: &'static [&'static str] = &["D1mr"];
+    /// Writes of data that the simulated first cache did not hold.
+    pub const L1_WRITE_MISSES: &'static [&'static str] = &["D1mw"];
+    /// Accesses, of instructions and data, that came to the simulated last cache.
+    pub const LAST_LEVEL_REFERENCES: &'static [&'static str] = &["I1mr", "D1mr", "D1mw"];
+    /// Accesses, of instructions and data, that the simulated last cache did not hold.
+    pub const LAST_LEVEL_MISSES: &'static [&'static str] = &["ILmr", "DLmr", "DLmw"];
+    /// Reads of data that the simulated last cache did not hold.
+    pub const LAST_LEVEL_READ_MISSES: &'static [&'static str] = &["DLmr"];
+    /// Writes of data that the simulated last cache did not hold.
+    pub const LAST_LEVEL_WRITE_MISSES: &'static [&'static str] = &["DLmw"];
+    /// Conditional and indirect branches. Unconditional ones are not among them.
+    pub const BRANCHES: &'static [&'static str] = &["Bc", "Bi"];
+    /// Branches that the simulated prediction had wrong.
+    pub const MISPREDICTIONS: &'static [&'static str] = &["Bcm", "Bim"];
+
     /// Instructions carried out, exact: Ir.
     pub fn instructions(&self) -> Option<u64> {
         self.sum(&["Ir"])
-    }
-
-    /// Reads of data: Dr.
-    pub fn data_reads(&self) -> Option<u64> {
-        self.sum(&["Dr"])
-    }
-
-    /// Writes of data: Dw.
-    pub fn data_writes(&self) -> Option<u64> {
-        self.sum(&["Dw"])
-    }
-
-    /// Reads of data that the simulated first cache did not hold: D1mr.
-    pub fn l1_read_misses(&self) -> Option<u64> {
-        self.sum(&["D1mr"])
-    }
-
-    /// Writes of data that the simulated first cache did not hold: D1mw.
-    pub fn l1_write_misses(&self) -> Option<u64> {
-        self.sum(&["D1mw"])
-    }
-
-    /// Accesses, of instructions and data, that came to the simulated last cache: I1mr + D1mr + D1mw.
-    pub fn last_level_references(&self) -> Option<u64> {
-        self.sum(&["I1mr", "D1mr", "D1mw"])
-    }
-
-    /// Accesses, of instructions and data, that the simulated last cache did not hold: ILmr + DLmr + DLmw.
-    pub fn last_level_misses(&self) -> Option<u64> {
-        self.sum(&["ILmr", "DLmr", "DLmw"])
-    }
-
-    /// Reads of data that the simulated last cache did not hold: DLmr.
-    pub fn last_level_read_misses(&self) -> Option<u64> {
-        self.sum(&["DLmr"])
-    }
-
-    /// Writes of data that the simulated last cache did not hold: DLmw.
-    pub fn last_level_write_misses(&self) -> Option<u64> {
-        self.sum(&["DLmw"])
-    }
-
-    /// Conditional and indirect branches: Bc + Bi. Unconditional ones are not among them.
-    pub fn branches(&self) -> Option<u64> {
-        self.sum(&["Bc", "Bi"])
-    }
-
-    /// Branches that the simulated prediction had wrong: Bcm + Bim.
-    pub fn mispredictions(&self) -> Option<u64> {
-        self.sum(&["Bcm", "Bim"])
     }
 
     /// The simulated caches in callgrind's words, such as `LL cache: 33554432 B, 64 B, 16-way associative`.
@@ -123,7 +94,8 @@ impl Simulated {
         Simulated { counts: self.counts.iter().filter(is_kept).cloned().collect(), ..Simulated::default() }
     }
 
-    fn sum(&self, names: &[&str]) -> Option<u64> {
+    /// The sum of events by callgrind's names, such as [`Self::BRANCHES`]; `None` where one of them is absent.
+    pub fn sum(&self, names: &[&str]) -> Option<u64> {
         let count = |name: &&str| Some(self.counts.iter().find(|(known, _)| known == name)?.1);
         names.iter().map(count).try_fold(0u64, |sum, count| Some(sum.saturating_add(count?)))
     }
@@ -192,27 +164,30 @@ mod tests {
     fn the_totals_are_read_by_the_names_of_their_events() {
         let simulated = parse(WHOLE.as_bytes()).unwrap();
         assert_eq!(simulated.instructions(), Some(128_349));
-        assert_eq!((simulated.branches(), simulated.mispredictions()), (Some(26_142), Some(3_213)));
-        assert_eq!((simulated.last_level_references(), simulated.last_level_misses()), (Some(2_563), Some(2_327)));
+        let branches = [Simulated::BRANCHES, Simulated::MISPREDICTIONS];
+        assert_eq!(branches.map(|names| simulated.sum(names)), [Some(26_142), Some(3_213)]);
+        let last_level = [Simulated::LAST_LEVEL_REFERENCES, Simulated::LAST_LEVEL_MISSES];
+        assert_eq!(last_level.map(|names| simulated.sum(names)), [Some(2_563), Some(2_327)]);
         assert_eq!(simulated.caches(), ["I1 cache: 32768 B, 64 B, 8-way associative"]);
-        assert_eq!(simulated.plus(&simulated).data_reads(), Some(55_394));
+        assert_eq!(simulated.plus(&simulated).sum(Simulated::DATA_READS), Some(55_394));
     }
 
     #[test]
     fn what_one_program_did_more_is_told_without_the_caches() {
         let simulated = parse(WHOLE.as_bytes()).unwrap();
         let more = simulated.plus(&simulated).minus(&simulated);
-        assert_eq!((more.instructions(), more.last_level_misses()), (Some(128_349), Some(2_327)));
+        assert_eq!((more.instructions(), more.sum(Simulated::LAST_LEVEL_MISSES)), (Some(128_349), Some(2_327)));
         let more = more.without_caches();
-        assert_eq!((more.instructions(), more.branches()), (Some(128_349), Some(26_142)));
-        assert_eq!((more.last_level_misses(), more.l1_read_misses(), more.caches().len()), (None, None, 0));
+        assert_eq!((more.instructions(), more.sum(Simulated::BRANCHES)), (Some(128_349), Some(26_142)));
+        let of_caches = [Simulated::LAST_LEVEL_MISSES, Simulated::L1_READ_MISSES];
+        assert_eq!((of_caches.map(|names| more.sum(names)), more.caches().len()), ([None; 2], 0));
     }
 
     #[test]
     fn what_was_not_simulated_is_absent_and_not_zero() {
         let simulated = parse(b"events: Ir\ntotals: 5\n").unwrap();
-        assert_eq!((simulated.instructions(), simulated.branches()), (Some(5), None));
-        assert_eq!(parse(WHOLE.as_bytes()).unwrap().plus(&simulated).branches(), None);
+        assert_eq!((simulated.instructions(), simulated.sum(Simulated::BRANCHES)), (Some(5), None));
+        assert_eq!(parse(WHOLE.as_bytes()).unwrap().plus(&simulated).sum(Simulated::BRANCHES), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use profile::source::sampled::{Backend, Sample};
 use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
 
 use super::*;
-use crate::samples::{TENTH, sample, seconds_of};
+use crate::tests::{TENTH, sample, seconds_of};
 use crate::view::Asked;
 
 fn history() -> History {
@@ -118,7 +118,7 @@ fn forty_columns_leave_out_what_is_needed_least_and_cut_no_word() {
         history.look(TENTH, &samples);
     }
     let lines = drawn(&history, &pressed("5"), &facts(), (40, 24));
-    for row in ["blocks/s      %  answered by", "    6000   30.0  the kernel's page cache"] {
+    for row in ["blocks/s      %  answered by", "   6\u{202f}000   30.0  the kernel's page cache"] {
         assert!(lines.iter().any(|line| line == row), "{row}: {lines:#?}");
     }
 }
@@ -150,10 +150,11 @@ fn reads_are_shown_by_the_tier_that_answered_or_the_reason_why_not() {
     let lines = drawn(&history, &pressed("5"), &facts(), (80, 24));
     let row = |name: &str| {
         let line = lines.iter().find(|line| line.ends_with(name)).unwrap_or_else(|| panic!("{lines:#?}"));
-        line.split_whitespace().take(5).map(String::from).collect::<Vec<_>>()
+        // The digits of a number are grouped by a thin space.
+        line.split(' ').filter(|word| !word.is_empty()).take(5).map(String::from).collect::<Vec<_>>()
     };
-    assert_eq!(row("shared buffers")[..2], ["13900", "69.5"]);
-    assert_eq!(row("the kernel's page cache"), ["6000", "30.0", "3000", "46.9", "3.00"]);
+    assert_eq!(row("shared buffers")[..2], ["13\u{202f}900", "69.5"]);
+    assert_eq!(row("the kernel's page cache"), ["6\u{202f}000", "30.0", "3\u{202f}000", "46.9", "3.00"]);
     assert_eq!(row("the device")[..4], ["100", "0.5", "100", "0.781"]);
     assert!(!lines.join("\n").contains("not seen whole") && lines[23].contains("1-5 tables"), "{lines:#?}");
     let why = "the kernel lets this process trace no other one (kernel.perf_event_paranoid is 2); root may";
@@ -166,7 +167,7 @@ fn reads_are_shown_by_the_tier_that_answered_or_the_reason_why_not() {
     let lines = drawn(&history, &pressed("5"), &untraced, (80, 24));
     let page = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains("is not known: the kernel lets this process trace no other one"), "{lines:#?}");
-    assert!(page.contains("1000 shared buffers"), "{lines:#?}");
+    assert!(page.contains("1 000 shared buffers"), "{lines:#?}");
 }
 
 #[test]
@@ -183,12 +184,12 @@ fn what_was_not_seen_whole_has_no_share_and_takes_none_from_the_tiers() {
     let lines = drawn(&history, &pressed("5"), &facts(), (80, 24));
     let row = |name: &str| {
         let line = lines.iter().find(|line| line.ends_with(name)).unwrap_or_else(|| panic!("{lines:#?}"));
-        line.split_whitespace().take(2).map(String::from).collect::<Vec<_>>()
+        line.split(' ').filter(|word| !word.is_empty()).take(2).map(String::from).collect::<Vec<_>>()
     };
     let shares = ["shared buffers", "the kernel's page cache", "the device"].map(|name| row(name)[1].clone());
     assert_eq!(shares, ["69.5", "30.0", "0.5"]);
     // Its second number is that of its reads.
-    assert_eq!(row("not seen whole"), ["20000", "100"]);
+    assert_eq!(row("not seen whole"), ["20\u{202f}000", "100"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use subjects::postgres::calibration::Plan;
-use subjects::postgres::calibration::queries::{Query, Unfinished};
+use subjects::postgres::calibration::queries::Unfinished;
 
 use super::compared::{Compared, SLOW_ROUNDS, limit};
 use super::variant::{Variant, is_same};
@@ -128,12 +128,27 @@ struct OnServer<'a, 'b> {
 }
 
 impl Runs for OnServer<'_, '_> {
+    /// A short plan is run several times where it can be; what is given is the plan of the last run.
     fn run(&mut self, is_opening: bool) -> Result<Result<Plan, Unfinished>, ExperimentError> {
-        run_turn(self.bench, self.one, self.at, (self.limit, self.round, is_opening))
+        let repeats = self.round.repeats(self.bench.tables.is_rehearsal());
+        let most = if repeats { TURN_RUNS_MAX } else { 1 };
+        let Compared { query, variants, turn, .. } = &mut *self.one;
+        let mut run = || Ok(self.bench.tables.run_query(query, self.limit)?);
+        run_plan(&mut variants[self.at], *turn, (most, is_opening), &mut run)
     }
 
+    /// The plan is made here, and the session keeps it: a further run begins with it.
     fn was_planning(&mut self, run: &Result<Plan, Unfinished>) -> Result<bool, ExperimentError> {
-        was_planning(self.bench, &self.one.query, run, (self.round, self.limit))
+        if !self.round.may_have_planned(run) {
+            return Ok(false);
+        }
+        // A run that was ended behind its planning has left its plan, which would take no time here.
+        let constants = self.bench.constants.clone();
+        self.bench.set_constants(&constants)?;
+        let started = self.bench.machine.clock.now();
+        let planned = self.bench.tables.plan_of(&self.one.query)?;
+        let took = Duration::from_nanos(self.bench.machine.clock.now().since(started).0);
+        Ok(planned.is_ok() && is_long_planning(took, self.limit))
     }
 }
 
@@ -156,26 +171,6 @@ fn run_or_repeat(
     Ok(run)
 }
 
-/// Whether it may have been its planning that brought a run to its limit. The plan is made here, and the session keeps
-/// it: a further run begins with it.
-fn was_planning(
-    bench: &mut Bench<'_>,
-    query: &Query,
-    run: &Result<Plan, Unfinished>,
-    (round, limit): (Round, Duration),
-) -> Result<bool, ExperimentError> {
-    if !round.may_have_planned(run) {
-        return Ok(false);
-    }
-    // A run that was ended behind its planning has left its plan, which would take no time here.
-    let constants = bench.constants.clone();
-    bench.set_constants(&constants)?;
-    let started = bench.machine.clock.now();
-    let planned = bench.tables.plan_of(query)?;
-    let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
-    Ok(planned.is_ok() && is_long_planning(took, limit))
-}
-
 fn is_long_planning(took: Duration, limit: Duration) -> bool {
     took > limit.mul_f64(PLANNING_PART)
 }
@@ -190,20 +185,6 @@ fn ordered(plans: &[usize], round: usize) -> Vec<usize> {
     let count = order.len().max(1);
     order.rotate_left(round / 2 % count);
     order
-}
-
-/// Runs a plan of a query, a short one several times where it can be: the plan of the last run.
-fn run_turn(
-    bench: &mut Bench<'_>,
-    one: &mut Compared,
-    at: usize,
-    (limit, round, is_displaced): (Duration, Round, bool),
-) -> Result<Result<Plan, Unfinished>, ExperimentError> {
-    let repeats = round.repeats(bench.tables.is_rehearsal());
-    let most = if repeats { TURN_RUNS_MAX } else { 1 };
-    let Compared { query, variants, turn, .. } = one;
-    let mut run = || Ok(bench.tables.run_query(query, limit)?);
-    run_plan(&mut variants[at], *turn, (most, is_displaced), &mut run)
 }
 
 /// Runs a plan until its runs took long enough together, `most` times at most. Where its blocks may be displaced, a run

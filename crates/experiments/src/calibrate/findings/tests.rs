@@ -1098,7 +1098,7 @@ fn timed_cached() -> Reading {
     let found = |(hits, micros, timed_hits, read): &TimedIn| {
         let reads = 1000 - *timed_hits;
         let mut variant = Variant::of(&[0], &[10.0; 3]);
-        variant.plan.top.buffers = Some(Buffers { hits: *timed_hits, reads, ..Buffers::default() });
+        variant.plan.top.buffers = Some(Buffers { hits: *timed_hits, reads });
         variant.plan.top.read_ms = read.map(|micros| micros * reads as f64 / 1e3);
         let comparison = Comparison::timed(State::AsFound, vec![set("now")], vec![Compared::of("q", vec![variant])]);
         let caches = ServerCaches { hits: Some((1e6, *hits)), read_micros: Some(*micros), ..ServerCaches::default() };

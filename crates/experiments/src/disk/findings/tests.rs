@@ -83,6 +83,30 @@ fn no_more_reads_are_said_to_be_in_flight_than_there_are() {
     assert_eq!([few, enough, open].map(|workload| in_flight(&workload)), ["at most 32", "32", "at most 32"]);
 }
 
+#[test]
+fn blocks_of_a_small_file_that_were_read_many_times_are_not_passed_over_in_silence() {
+    let said = |blocks: u64, tier: Tier| {
+        let mut one = measured(40.0, Some(250.0), Some(tier));
+        one.cases[0].parameters.extend([disk::parameters::SPAN.of(blocks * 8192)]);
+        one.cases[0].metrics.push(reads::READS.count("loop", 14_500));
+        whole(&WORKLOAD, &[("a".into(), one)])[0].message.clone()
+    };
+    let few = said(145, Tier::Storage);
+    assert!(few.contains(" Each block was read 100 times on average, and a cache of the storage"), "{few}");
+    for (blocks, tier) in [(14_500, Tier::Storage), (8000, Tier::Storage), (145, Tier::PageCache)] {
+        assert!(!said(blocks, tier).contains("on average"), "{blocks}");
+    }
+}
+
+#[test]
+fn zones_of_a_file_are_not_said_to_be_those_of_its_device_or_of_the_published_disk() {
+    let times = in_zones([5.0, 5.0, 15.0].map(|time| Some((time, time))));
+    let said = zones(&published_with(2), Extent::File, &times).unwrap().message;
+    assert!(said.starts_with("Where a zone lies makes no difference within this file, but the way"), "{said}");
+    assert!(!said.contains("this device") && !said.contains("2005"), "{said}");
+    assert_eq!(model_against_published(&published_with(2), Extent::File, &times), None);
+}
+
 /// What a read takes, and which level served it.
 fn read() -> Reading {
     let tiers = [Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }, Tier::NeverWritten, Tier::Unknown];
@@ -280,7 +304,7 @@ fn what_holds_in_a_part_of_a_device_is_not_said_of_all_of_it() {
     for (inner, both) in [(5.0, 5.0), (5.0, 15.0), (8.0, 15.0)] {
         let times = in_zones([5.0, inner, both].map(|time| Some((time, time))));
         let said = |extent| zones(&published_with(3), extent, &times).unwrap().message;
-        let of_part = said(Extent::Part).replace("within the part of this device that was read", "on this device");
+        let of_part = said(Extent::Part).replace("within the part that was read", "on this device");
         assert_eq!(of_part, said(Extent::Device));
         assert!(!said(Extent::Part).contains("on this device"), "{}", said(Extent::Part));
         let beside = |extent| zones(&published_with(2), extent, &times).unwrap().message.contains("the disk of 2005");

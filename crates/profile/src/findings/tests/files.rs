@@ -38,7 +38,8 @@ fn left_out() -> [Reading; 2] {
         said(Ingested { problems, ..ingested(profile(10, &[])) })
     };
     let one_by_one = reading(row::FILE_LEFT_OUT, 0..9_usize, of, |count| {
-        let named = (0..(*count).min(5)).map(|number| format!("n{number} is not an SQL trace: a picture."));
+        let named = (0..(*count).min(5))
+            .map(|number| format!("n{number} is neither an SQL trace nor a server log: a picture."));
         (*count > 0).then(|| named.collect())
     });
     let further = reading(row::FILES_LEFT_OUT, 0..9_usize, of, |count| match count.checked_sub(5)? {

@@ -82,12 +82,6 @@ impl ReuseStack {
         self.places.values().filter(|place| place.is_read_again).count()
     }
 
-    /// Places that memory is held for.
-    #[cfg(test)]
-    pub(crate) fn places_capacity(&self) -> usize {
-        self.places.capacity().max(self.taken.slots())
-    }
-
     /// The hashes of the blocks.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> + '_ {
         self.places.keys().copied()
@@ -182,6 +176,13 @@ impl TakenSlots {
 mod tests {
     use super::*;
     use measure::random::SplitMix64;
+
+    impl ReuseStack {
+        /// Places that memory is held for.
+        pub(crate) fn places_capacity(&self) -> usize {
+            self.places.capacity().max(self.taken.slots())
+        }
+    }
 
     #[test]
     fn distances_are_those_of_a_list_in_the_order_of_last_reads() {

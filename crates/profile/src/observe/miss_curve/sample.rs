@@ -12,6 +12,7 @@ use measure::random::mix;
 
 use crate::event::block_wait::BlockAddress;
 use crate::observe::miss_curve::reuse_stack::ReuseStack;
+use crate::tables::growing::entry;
 
 /// Groups of blocks, each a sample of its own, from whose differences the error is estimated.
 pub(crate) const GROUPS: usize = 16;
@@ -71,7 +72,7 @@ impl Group {
 }
 
 /// Reuse distances over a sample of blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sample {
     blocks_max: usize,
     /// Blocks with a hash below this are in the sample; `None` takes all.
@@ -91,16 +92,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// A sample of at most this many blocks, 64 at least.
     pub(crate) fn new(blocks_max: usize) -> Sample {
-        Sample {
-            blocks_max: blocks_max.max(64),
-            limit: None,
-            stack: ReuseStack::default(),
-            groups: vec![Group::default(); GROUPS],
-            distance_max: 0.0,
-            followed: 0,
-            reads: 0,
-            time: 0.0,
-        }
+        Sample { blocks_max: blocks_max.max(64), groups: vec![Group::default(); GROUPS], ..Sample::default() }
     }
 
     /// Notes the read of a block, which took `time` ticks.
@@ -120,11 +112,7 @@ impl Sample {
             Some(distance) => {
                 // Half a sampled block lies between this read and the next distance that the sample can tell.
                 let distance = (distance as f64 + 0.5) * weight - 0.5;
-                let index = bucket_of(distance);
-                if index >= group.again.len() {
-                    group.again.resize(index + 1, Reads::default());
-                }
-                group.again[index].add(time, weight);
+                entry(&mut group.again, bucket_of(distance)).add(time, weight);
                 self.distance_max = self.distance_max.max(distance);
             }
         }

@@ -7,6 +7,7 @@
 use measure::Statistics;
 
 use crate::event::Ticks;
+use crate::tables::growing::entry;
 
 /// Buckets in each power of two, as a power of two.
 const BITS_PER_OCTAVE: u32 = 8;
@@ -43,18 +44,7 @@ impl LatencyDistribution {
             self.below_zero += 1;
             return;
         };
-        let index = bucket_index(ticks);
-        if index >= self.buckets.len() {
-            self.buckets.resize(index + 1, Bucket::default());
-        }
-        let bucket = &mut self.buckets[index];
-        bucket.count += 1;
-        bucket.time = Ticks(bucket.time.0.saturating_add(latency.0));
-        self.count += 1;
-        self.time = Ticks(self.time.0.saturating_add(latency.0));
-        self.min = Some(self.min.map_or(latency, |min| min.min(latency)));
-        self.max = self.max.max(latency);
-        self.squares += latency.micros() * latency.micros();
+        self.add(1, latency, latency);
         if self.step == 0 || !ticks.is_multiple_of(self.step) {
             self.step = greatest_common_divisor(ticks, self.step);
         }
@@ -62,21 +52,22 @@ impl LatencyDistribution {
 
     /// Adds this number of latencies that are alike, by their sum: each is taken for their mean.
     pub fn record_alike(&mut self, count: u64, total: Ticks) {
-        if count <= 1 {
-            return if count == 1 {
-                self.record(total)
-            };
+        match count {
+            0 => {}
+            1 => self.record(total),
+            _ => {
+                let total = total.max(Ticks::ZERO);
+                self.add(count, total, Ticks(total.0 / count.cast_signed()));
+            }
         }
-        let mean = Ticks(total.0.max(0) / count.cast_signed());
-        let index = bucket_index(mean.0.cast_unsigned());
-        if index >= self.buckets.len() {
-            self.buckets.resize(index + 1, Bucket::default());
-        }
-        let bucket = &mut self.buckets[index];
+    }
+
+    fn add(&mut self, count: u64, total: Ticks, mean: Ticks) {
+        let bucket = entry(&mut self.buckets, bucket_index(mean.0.cast_unsigned()));
         bucket.count += count;
-        bucket.time = Ticks(bucket.time.0.saturating_add(total.0.max(0)));
+        bucket.time = Ticks(bucket.time.0.saturating_add(total.0));
         self.count += count;
-        self.time = Ticks(self.time.0.saturating_add(total.0.max(0)));
+        self.time = Ticks(self.time.0.saturating_add(total.0));
         self.min = Some(self.min.map_or(mean, |min| min.min(mean)));
         self.max = self.max.max(mean);
         self.squares += count as f64 * mean.micros() * mean.micros();

@@ -14,19 +14,14 @@ pub struct RequestSizes {
     requests: u64,
     /// Blocks of the lines that say how many requests.
     blocks_of_requests: u64,
-    /// Lines whose number of blocks is absent or beyond belief.
-    without_blocks: u64,
     /// Time of the lines with a number of blocks.
     time: Ticks,
 }
 
 impl RequestSizes {
-    /// Adds what one line says.
+    /// Adds what one line says: nothing where its number of blocks is absent or beyond belief.
     pub fn record(&mut self, wait: &BlockWait, elapsed: Ticks) {
-        let Some(blocks) = wait.blocks else {
-            self.without_blocks += 1;
-            return;
-        };
+        let Some(blocks) = wait.blocks else { return };
         let index = blocks as usize;
         if index >= self.counts.len() {
             self.counts.resize((index + 1).min(BLOCKS_PER_REQUEST_MAX as usize + 1), 0);
@@ -47,11 +42,6 @@ impl RequestSizes {
     /// Their blocks.
     pub fn blocks(&self) -> u64 {
         self.counts.iter().enumerate().map(|(blocks, count)| blocks as u64 * count).sum()
-    }
-
-    /// Lines without a number of blocks that can be believed.
-    pub fn without_blocks(&self) -> u64 {
-        self.without_blocks
     }
 
     /// Blocks a request of the operating system, where lines say how many requests a wait stands for.
@@ -106,7 +96,7 @@ mod tests {
         assert_eq!((statistics.n, statistics.min, statistics.median, statistics.max), (3, 38.0, 69.0, 121.0));
         assert_eq!((statistics.mean, sizes.micros_per_block()), (76.0, Some(3.0)));
         assert_eq!(sizes.blocks_per_system_request(), Some(228.0 / 113.0));
-        assert_eq!((sizes.count(), sizes.without_blocks()), (3, 1));
+        assert_eq!(sizes.count(), 3, "without the line that has no number of blocks");
     }
 
     #[test]

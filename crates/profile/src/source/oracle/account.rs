@@ -338,7 +338,6 @@ impl Accounting {
         session.last_call = Some(statement);
         if let Some(cursor) = cursor {
             session.cursors.all[cursor].plan_hash = record.plan_hash;
-            session.cursors.all[cursor].depth = record.depth;
         }
         // A call of the client's side has no time; it ended after the last timed line.
         let start = span.map(|(start, _)| start).or(session.clock.last().map(|last| last - elapsed));
@@ -523,7 +522,7 @@ impl Accounting {
         }
         let session = &mut self.sessions[place];
         if session.clock.leaps(start) && !self.wall_clock.tells_of(start) {
-            session.leap(start, end);
+            session.clock.leap(start, end);
             return self.problem(ProblemKind::ClockLeapt, 1, offset);
         }
         session.extend(start, end, self.files);

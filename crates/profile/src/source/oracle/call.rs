@@ -1,72 +1,29 @@
 //! Lines of database calls: quickly where they have the usual keys in the usual order, carefully otherwise.
 
-use crate::source::oracle::fields::{Fields, NumberFault};
+use crate::source::oracle::fields::{Answer, Fault, Fields};
 use crate::source::oracle::record::{CallKind, CallRecord};
 
-/// What a line that begins like a record turned out to be.
-pub(crate) type Answer<T> = Result<T, Fault>;
-
-/// Why a line that begins like a record is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It breaks off, or goes on in a way that no record does.
-    Malformed,
-    /// A number does not fit into 64 bits.
-    OutOfRange,
-}
-
-impl From<NumberFault> for Fault {
-    fn from(fault: NumberFault) -> Fault {
-        match fault {
-            NumberFault::Missing => Fault::Malformed,
-            NumberFault::OutOfRange => Fault::OutOfRange,
-        }
-    }
-}
-
 /// A line of PARSE, EXEC, FETCH, UNMAP or SORT UNMAP with the usual keys, its line end included. `fields` stands behind
-/// the `#`.
+/// the `#`. The figures are read in the order in which they are written here, which is that of the line.
 #[inline(always)]
 pub(crate) fn quick(mut fields: Fields<'_>, kind: CallKind) -> Option<(CallRecord, usize)> {
-    let cursor = fields.quick()?;
-    fields.eat(b":c=")?;
-    let cpu = fields.quick_signed()?;
-    fields.eat(b",e=")?;
-    let elapsed = fields.quick_signed()?;
-    fields.eat(b",p=")?;
-    let physical_reads = fields.quick()?;
-    fields.eat(b",cr=")?;
-    let consistent_gets = fields.quick()?;
-    fields.eat(b",cu=")?;
-    let current_gets = fields.quick()?;
-    fields.eat(b",mis=")?;
-    let misses = fields.quick()?;
-    fields.eat(b",r=")?;
-    let rows = fields.quick()?;
-    fields.eat(b",dep=")?;
-    let depth = u16::try_from(fields.quick()?).ok()?;
-    fields.eat(b",og=")?;
-    let goal = u8::try_from(fields.quick()?).ok()?;
-    let plan_hash = if fields.eat(b",plh=").is_some() { fields.quick()? } else { 0 };
-    fields.eat(b",tim=")?;
-    let end = Some(fields.quick_signed()?);
-    fields.line_end()?;
     let call = CallRecord {
         kind,
         name: 0,
-        depth,
-        cursor,
-        cpu,
-        elapsed,
-        end,
-        physical_reads,
-        consistent_gets,
-        current_gets,
-        misses,
-        rows,
-        plan_hash,
-        goal,
+        cursor: fields.quick()?,
+        cpu: fields.quick_signed_after(b":c=")?,
+        elapsed: fields.quick_signed_after(b",e=")?,
+        physical_reads: fields.quick_after(b",p=")?,
+        consistent_gets: fields.quick_after(b",cr=")?,
+        current_gets: fields.quick_after(b",cu=")?,
+        misses: fields.quick_after(b",mis=")?,
+        rows: fields.quick_after(b",r=")?,
+        depth: u16::try_from(fields.quick_after(b",dep=")?).ok()?,
+        goal: u8::try_from(fields.quick_after(b",og=")?).ok()?,
+        plan_hash: if fields.eat(b",plh=").is_some() { fields.quick()? } else { 0 },
+        end: Some(fields.quick_signed_after(b",tim=")?),
     };
+    fields.line_end()?;
     Some((call, fields.at))
 }
 
@@ -74,23 +31,18 @@ pub(crate) fn quick(mut fields: Fields<'_>, kind: CallKind) -> Option<(CallRecor
 #[inline(always)]
 pub(crate) fn quick_close(mut fields: Fields<'_>) -> Option<(CallRecord, usize)> {
     let cursor = fields.quick()?;
-    fields.eat(b":c=")?;
-    let cpu = fields.quick_signed()?;
-    fields.eat(b",e=")?;
-    let elapsed = fields.quick_signed()?;
-    fields.eat(b",dep=")?;
-    let depth = u16::try_from(fields.quick()?).ok()?;
-    fields.eat(b",type=")?;
-    fields.quick()?;
-    fields.eat(b",tim=")?;
-    let end = Some(fields.quick_signed()?);
+    let cpu = fields.quick_signed_after(b":c=")?;
+    let elapsed = fields.quick_signed_after(b",e=")?;
+    let depth = u16::try_from(fields.quick_after(b",dep=")?).ok()?;
+    fields.quick_after(b",type=")?;
+    let end = Some(fields.quick_signed_after(b",tim=")?);
     fields.line_end()?;
     let kind = CallKind::Close;
     Some((CallRecord { kind, depth, cursor, cpu, elapsed, end, ..CallRecord::default() }, fields.at))
 }
 
 /// How a call line begins, up to the `#` of its cursor.
-const BEGINNINGS: [(&[u8], CallKind); 6] = [
+pub(crate) const BEGINNINGS: [(&[u8], CallKind); 6] = [
     (b"PARSE #", CallKind::Parse),
     (b"EXEC #", CallKind::Exec),
     (b"FETCH #", CallKind::Fetch),

@@ -28,8 +28,6 @@ pub(crate) struct Cursor {
     pub(crate) statement: StatementIndex,
     /// Hash of the plan of its last call; 0 where not known.
     pub(crate) plan_hash: u64,
-    /// Depth of its last call.
-    pub(crate) depth: u16,
     /// Waits since its last call, see [`Cursors::push`].
     pub(crate) pending: Vec<PendingWait>,
     /// Time of waits that were placed inside its next call ahead of it.

@@ -3,12 +3,15 @@
 //! A step either succeeds and moves on, or fails and leaves the line to a slower reader: the quick readers of calls
 //! and waits take a line in one pass, without looking for its end first.
 
-/// Why a number could not be read.
+/// What a line that begins like a record turned out to be.
+pub(crate) type Answer<T> = Result<T, Fault>;
+
+/// Why a line that begins like a record is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NumberFault {
-    /// There is no digit here.
-    Missing,
-    /// It does not fit into 64 bits.
+pub(crate) enum Fault {
+    /// It breaks off, or goes on in a way that no record does.
+    Malformed,
+    /// A number does not fit into 64 bits.
     OutOfRange,
 }
 
@@ -51,6 +54,11 @@ impl<'a> Fields<'a> {
         }
         self.at += LENGTH;
         Some(())
+    }
+
+    /// Steps over exactly these bytes, which a record has here.
+    pub(crate) fn expect<const LENGTH: usize>(&mut self, wanted: &[u8; LENGTH]) -> Answer<()> {
+        self.eat(wanted).ok_or(Fault::Malformed)
     }
 
     /// Steps over exactly these bytes, of any length.
@@ -109,6 +117,13 @@ impl<'a> Fields<'a> {
         Some(value * POWERS_OF_TEN[more] + low)
     }
 
+    /// The same behind a key.
+    #[inline(always)]
+    pub(crate) fn quick_after<const LENGTH: usize>(&mut self, key: &[u8; LENGTH]) -> Option<u64> {
+        self.eat(key)?;
+        self.quick()
+    }
+
     /// A whole number with or without a minus, quickly.
     #[inline(always)]
     pub(crate) fn quick_signed(&mut self) -> Option<i64> {
@@ -120,9 +135,16 @@ impl<'a> Fields<'a> {
         self.quick().map(|value| value as i64)
     }
 
+    /// The same behind a key.
+    #[inline(always)]
+    pub(crate) fn quick_signed_after<const LENGTH: usize>(&mut self, key: &[u8; LENGTH]) -> Option<i64> {
+        self.eat(key)?;
+        self.quick_signed()
+    }
+
     /// A whole number of any length.
     #[inline]
-    pub(crate) fn checked(&mut self) -> Result<u64, NumberFault> {
+    pub(crate) fn checked(&mut self) -> Answer<u64> {
         let begin = self.at;
         if let Some(value) = self.quick() {
             return Ok(value);
@@ -133,25 +155,31 @@ impl<'a> Fields<'a> {
 
     /// Digit by digit: for numbers of more than 16 digits, and near the end of the bytes.
     #[cold]
-    fn checked_slowly(&mut self) -> Result<u64, NumberFault> {
+    fn checked_slowly(&mut self) -> Answer<u64> {
         let digits = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 {
-            return Err(NumberFault::Missing);
+            return Err(Fault::Malformed);
         }
         let value = self.rest()[..digits]
             .iter()
             .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
         self.at += digits;
-        value.ok_or(NumberFault::OutOfRange)
+        value.ok_or(Fault::OutOfRange)
+    }
+
+    /// A whole number of any length, behind a key.
+    pub(crate) fn checked_after<const LENGTH: usize>(&mut self, key: &[u8; LENGTH]) -> Answer<u64> {
+        self.expect(key)?;
+        self.checked()
     }
 
     /// A whole number of any length, with or without a minus.
     #[inline]
-    pub(crate) fn checked_signed(&mut self) -> Result<i64, NumberFault> {
+    pub(crate) fn checked_signed(&mut self) -> Answer<i64> {
         let is_negative = self.peek() == Some(b'-');
         self.at += usize::from(is_negative);
         let value = i128::from(self.checked()?);
-        i64::try_from(if is_negative { -value } else { value }).map_err(|_| NumberFault::OutOfRange)
+        i64::try_from(if is_negative { -value } else { value }).map_err(|_| Fault::OutOfRange)
     }
 }
 
@@ -190,7 +218,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn both(text: &str) -> (Option<u64>, Result<u64, NumberFault>) {
+    fn both(text: &str) -> (Option<u64>, Answer<u64>) {
         let padded = format!("{text},c=123456789");
         let (mut quick, mut slow) = (Fields::new(padded.as_bytes(), 0), Fields::new(padded.as_bytes(), 0));
         let answers = (quick.quick(), slow.checked_slowly());
@@ -220,15 +248,15 @@ mod tests {
     #[test]
     fn a_number_beyond_64_bits_is_out_of_range_and_not_another_number() {
         assert_eq!(both("18446744073709551615"), (None, Ok(u64::MAX)));
-        assert_eq!(both("18446744073709551616"), (None, Err(NumberFault::OutOfRange)));
-        assert_eq!(both("99999999999999999999999999"), (None, Err(NumberFault::OutOfRange)));
+        assert_eq!(both("18446744073709551616"), (None, Err(Fault::OutOfRange)));
+        assert_eq!(both("99999999999999999999999999"), (None, Err(Fault::OutOfRange)));
         assert_eq!(Fields::new(b"-9223372036854775808", 0).checked_signed(), Ok(i64::MIN));
-        assert_eq!(Fields::new(b"9223372036854775808", 0).checked_signed(), Err(NumberFault::OutOfRange));
+        assert_eq!(Fields::new(b"9223372036854775808", 0).checked_signed(), Err(Fault::OutOfRange));
     }
 
     #[test]
     fn no_digit_is_no_zero() {
-        assert_eq!(both("x"), (None, Err(NumberFault::Missing)));
+        assert_eq!(both("x"), (None, Err(Fault::Malformed)));
         assert_eq!(Fields::new(b"-,c=12345678", 0).quick_signed(), None);
     }
 }

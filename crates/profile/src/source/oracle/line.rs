@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::source::oracle::call::{self, Answer, Fault};
-use crate::source::oracle::fields::Fields;
+use crate::source::oracle::call::{self, BEGINNINGS};
+use crate::source::oracle::fields::{Answer, Fault, Fields};
 use crate::source::oracle::record::{Body, CallRecord, Mark, PlanLineRecord};
 use crate::source::oracle::statement::{self, Header};
 use crate::source::oracle::{mark, plan, wait};
@@ -90,20 +90,10 @@ pub(crate) fn is_record(line: &[u8]) -> bool {
 
 /// Whether a line begins like a call, a wait or another record of a cursor.
 pub(crate) fn has_keyword(line: &[u8]) -> bool {
-    const KEYWORDS: [&[u8]; 11] = [
-        b"PARSE #",
-        b"EXEC #",
-        b"FETCH #",
-        b"CLOSE #",
-        b"UNMAP #",
-        b"SORT UNMAP #",
-        b"WAIT #",
-        b"STAT #",
-        b"PARSING IN CURSOR #",
-        b"PARSE ERROR #",
-        b"ERROR #",
-    ];
-    KEYWORDS.iter().any(|keyword| line.starts_with(keyword))
+    const OTHERS: [&[u8]; 5] =
+        [wait::BEGINNING, plan::BEGINNING, statement::DECLARATION, statement::PARSE_ERROR, b"ERROR #"];
+    let mut keywords = BEGINNINGS.iter().map(|(call, _)| *call).chain(OTHERS);
+    keywords.any(|keyword| line.starts_with(keyword))
 }
 
 /// `=====================`.
@@ -176,38 +166,33 @@ pub(crate) fn kind_of(fault: Fault) -> &'static str {
 fn binds(rest: &[u8]) -> Answer<u64> {
     let mut fields = Fields::new(rest, 0);
     let cursor = fields.checked()?;
-    fields.eat(b":").ok_or(Fault::Malformed)?;
+    fields.expect(b":")?;
     if fields.rest().trim_ascii().is_empty() { Ok(cursor) } else { Err(Fault::Malformed) }
 }
 
 /// `XCTEND rlbk=0, rd_only=1[, tim=5]`.
 fn transaction_end(line: &[u8]) -> Answer<Line<'_>> {
     let mut fields = Fields::new(line, 0);
-    let is_rollback = flag(&mut fields, b"XCTEND rlbk=")?;
-    let is_read_only = flag(&mut fields, b", rd_only=")?;
-    let time = if fields.eat(b", tim=").is_some() { Some(fields.checked_signed()?) } else { None };
-    if !fields.is_at_end() {
-        return Err(Fault::Malformed);
-    }
+    let is_rollback = fields.checked_after(b"XCTEND rlbk=")? != 0;
+    let is_read_only = fields.checked_after(b", rd_only=")? != 0;
+    let time = last_time(fields, b", tim=")?;
     Ok(Line::Whole(Body::TransactionEnd { is_rollback, is_read_only, time }))
-}
-
-fn flag(fields: &mut Fields<'_>, name: &[u8]) -> Answer<bool> {
-    fields.eat_slice(name).ok_or(Fault::Malformed)?;
-    Ok(fields.checked()? != 0)
 }
 
 /// `ERROR #7:err=942 tim=5`.
 fn error(line: &[u8]) -> Answer<Line<'_>> {
     let mut fields = Fields::new(line, b"ERROR #".len());
     let cursor = fields.checked()?;
-    fields.eat(b":err=").ok_or(Fault::Malformed)?;
+    fields.expect(b":err=")?;
     let code = fields.checked_signed()?;
-    let time = if fields.eat(b" tim=").is_some() { Some(fields.checked_signed()?) } else { None };
-    if !fields.is_at_end() {
-        return Err(Fault::Malformed);
-    }
+    let time = last_time(fields, b" tim=")?;
     Ok(Line::Whole(Body::Error { cursor, code, time }))
+}
+
+/// The time with which a line ends, where its release writes one behind this key.
+fn last_time<const LENGTH: usize>(mut fields: Fields<'_>, key: &[u8; LENGTH]) -> Answer<Option<i64>> {
+    let time = if fields.eat(key).is_some() { Some(fields.checked_signed()?) } else { None };
+    if fields.is_at_end() { Ok(time) } else { Err(Fault::Malformed) }
 }
 
 fn unknown(line: &[u8]) -> Line<'_> {

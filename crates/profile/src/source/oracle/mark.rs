@@ -177,15 +177,11 @@ pub(crate) fn preamble_value(line: &[u8]) -> Option<(Attribute, Range<usize>)> {
 
 /// The version in a line of the preamble, such as `11.2.0.3.0`; within the line.
 fn version(line: &[u8]) -> Option<Range<usize>> {
-    let begin = if line.starts_with(b"Version ") {
-        b"Version ".len()
-    } else if line.starts_with(b"ORACLE V") {
-        b"ORACLE V".len()
-    } else if line.starts_with(b"Oracle") {
-        memchr::memmem::find(line, b" Release ")? + b" Release ".len()
-    } else {
-        return None;
-    };
+    // How such a line begins, and what stands before the version.
+    const SIGNS: [(&[u8], &[u8]); 3] =
+        [(b"Version ", b"Version "), (b"ORACLE V", b"ORACLE V"), (b"Oracle", b" Release ")];
+    let (_, sign) = SIGNS.iter().find(|(beginning, _)| line.starts_with(beginning))?;
+    let begin = memchr::memmem::find(line, sign)? + sign.len();
     let length = line[begin..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
     let has_points = line[begin..begin + length].iter().filter(|byte| **byte == b'.').count() >= 2;
     has_points.then_some(begin..begin + length)

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::source::oracle::call::{Answer, Fault};
-use crate::source::oracle::fields::Fields;
+use crate::source::oracle::fields::{Answer, Fault, Fields};
 use crate::source::oracle::record::{PlanFigures, PlanLineRecord};
 
 /// How a plan line begins.
@@ -16,16 +15,11 @@ const QUICK_MAX: usize = 1024;
 /// of all bytes.
 pub(crate) fn quick(mut fields: Fields<'_>) -> Option<(PlanLineRecord, usize)> {
     let cursor = fields.quick()?;
-    fields.eat(b" id=")?;
-    let id = u32::try_from(fields.quick()?).ok()?;
-    fields.eat(b" cnt=")?;
-    let rows = fields.quick()?;
-    fields.eat(b" pid=")?;
-    let parent = u32::try_from(fields.quick()?).ok()?;
-    fields.eat(b" pos=")?;
-    fields.quick()?;
-    fields.eat(b" obj=")?;
-    let object = fields.quick_signed()?;
+    let id = u32::try_from(fields.quick_after(b" id=")?).ok()?;
+    let rows = fields.quick_after(b" cnt=")?;
+    let parent = u32::try_from(fields.quick_after(b" pid=")?).ok()?;
+    fields.quick_after(b" pos=")?;
+    let object = fields.quick_signed_after(b" obj=")?;
     fields.eat(b" op='")?;
     let begin = fields.at;
     let rest = fields.rest();
@@ -42,23 +36,17 @@ pub(crate) fn quick(mut fields: Fields<'_>) -> Option<(PlanLineRecord, usize)> {
 
 /// Figures with the usual keys, in parentheses, and the apostrophe behind.
 fn quick_figures(fields: &mut Fields<'_>) -> Option<PlanFigures> {
-    fields.eat(b"(cr=")?;
-    let consistent_gets = fields.quick()?;
-    fields.eat(b" pr=")?;
-    let physical_reads = fields.quick()?;
-    fields.eat(b" pw=")?;
-    let physical_writes = fields.quick()?;
+    let consistent_gets = fields.quick_after(b"(cr=")?;
+    let physical_reads = fields.quick_after(b" pr=")?;
+    let physical_writes = fields.quick_after(b" pw=")?;
     let starts = if fields.eat(b" str=").is_some() { Some(fields.quick()?) } else { None };
-    fields.eat(b" time=")?;
-    let time = fields.quick_signed()?;
+    let time = fields.quick_signed_after(b" time=")?;
     fields.eat(b" us")?;
     let mut estimated_rows = None;
     if fields.eat(b" cost=").is_some() {
         fields.quick()?;
-        fields.eat(b" size=")?;
-        fields.quick()?;
-        fields.eat(b" card=")?;
-        estimated_rows = Some(fields.quick()?);
+        fields.quick_after(b" size=")?;
+        estimated_rows = Some(fields.quick_after(b" card=")?);
     }
     fields.eat(b")'")?;
     Some(PlanFigures { consistent_gets, physical_reads, physical_writes, starts, time, estimated_rows })
@@ -73,13 +61,13 @@ pub(crate) fn read(line: &[u8]) -> Option<Answer<PlanLineRecord>> {
 fn read_after(line: &[u8]) -> Answer<PlanLineRecord> {
     let mut fields = Fields::new(line, BEGINNING.len());
     let cursor = fields.checked()?;
-    let id = number(&mut fields, b" id=")?;
-    let rows = number(&mut fields, b" cnt=")?;
-    let parent = number(&mut fields, b" pid=")?;
-    number(&mut fields, b" pos=")?;
-    fields.eat(b" obj=").ok_or(Fault::Malformed)?;
+    let id = fields.checked_after(b" id=")?;
+    let rows = fields.checked_after(b" cnt=")?;
+    let parent = fields.checked_after(b" pid=")?;
+    fields.checked_after(b" pos=")?;
+    fields.expect(b" obj=")?;
     let object = fields.checked_signed()?;
-    fields.eat(b" op='").ok_or(Fault::Malformed)?;
+    fields.expect(b" op='")?;
     let begin = fields.at;
     let quoted = fields.rest().strip_suffix(b"'").ok_or(Fault::Malformed)?;
     let (operation, figures) = operation(quoted)?;
@@ -92,11 +80,6 @@ fn read_after(line: &[u8]) -> Answer<PlanLineRecord> {
         operation: begin + operation.start..begin + operation.end,
         figures,
     })
-}
-
-fn number<const LENGTH: usize>(fields: &mut Fields<'_>, name: &[u8; LENGTH]) -> Answer<u64> {
-    fields.eat(name).ok_or(Fault::Malformed)?;
-    Ok(fields.checked()?)
 }
 
 fn small(value: u64) -> Answer<u32> {

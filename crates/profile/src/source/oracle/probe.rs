@@ -111,28 +111,31 @@ fn tail(path: &Path, head_bytes: u64) -> io::Result<Option<Batch>> {
 }
 
 /// Puts the segments of one trace, `x.trc`, `x_1.trc`, `x_2.trc`, into the order of their times: after a rotation the
-/// names say nothing. Other files stay where they are.
+/// names say nothing. Other files, and what has no `path`, stay where they are.
 ///
 /// A segment is known by its name, and by the presence of the name without the number. Where the time of a segment
 /// cannot be found, it stays behind those that have one.
-pub fn order_segments(paths: &mut [PathBuf]) {
+pub(super) fn order_segments<T>(inputs: Vec<T>, path: impl Fn(&T) -> Option<&Path>) -> Vec<T> {
     let mut groups: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
-    let names: Vec<PathBuf> = paths.to_vec();
+    let names: Vec<Option<PathBuf>> = inputs.iter().map(|input| path(input).map(Path::to_path_buf)).collect();
     // A folder can have tens of thousands of traces.
-    let known: HashSet<&PathBuf> = names.iter().collect();
-    for (index, path) in names.iter().enumerate() {
-        let base = base_of(path).filter(|base| known.contains(base));
-        groups.entry(base.unwrap_or_else(|| path.clone())).or_default().push(index);
+    let known: HashSet<&PathBuf> = names.iter().flatten().collect();
+    for (place, name) in names.iter().enumerate() {
+        let Some(name) = name else { continue };
+        let base = base_of(name).filter(|base| known.contains(base));
+        groups.entry(base.unwrap_or_else(|| name.clone())).or_default().push(place);
     }
+    let mut order: Vec<usize> = (0..inputs.len()).collect();
     for places in groups.values().filter(|places| places.len() > 1) {
-        let first_time = |path: &PathBuf| probe(path).ok().and_then(|probe| probe.first_time());
-        let mut segments: Vec<(Option<i64>, PathBuf)> =
-            places.iter().map(|place| (first_time(&names[*place]), names[*place].clone())).collect();
+        let first_time = |place: &usize| probe(names[*place].as_ref()?).ok()?.first_time();
+        let mut segments: Vec<(Option<i64>, usize)> = places.iter().map(|place| (first_time(place), *place)).collect();
         sorting::by_key(&mut segments, |(time, _)| (time.is_none(), *time));
-        for (place, (_, path)) in places.iter().zip(segments) {
-            paths[*place] = path;
+        for (place, (_, segment)) in places.iter().zip(segments) {
+            order[*place] = segment;
         }
     }
+    let mut inputs: Vec<Option<T>> = inputs.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|place| inputs[place].take()).collect()
 }
 
 /// `x.trc` for `x_1.trc`; `None` for a name without a number.
@@ -186,14 +189,14 @@ mod tests {
             std::fs::write(&path, exec(time)).unwrap();
             path
         };
-        let mut paths = vec![
+        let paths = vec![
             write("db_ora_7.trc", 500),
             write("a.trc", 90),
             write("db_ora_7_1.trc", 700),
             write("db_ora_7_2.trc", 600),
             write("b_1.trc", 10),
         ];
-        order_segments(&mut paths);
+        let paths = order_segments(paths, |path| Some(path.as_path()));
         let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["db_ora_7.trc", "a.trc", "db_ora_7_2.trc", "db_ora_7_1.trc", "b_1.trc"]);
     }
@@ -201,10 +204,10 @@ mod tests {
     #[test]
     fn a_folder_of_eighty_thousand_traces_is_ordered_in_seconds_and_not_in_minutes() {
         let of_process = |number: u32| [format!("/none/p{number}_ora.trc"), format!("/none/p{number}_ora_1.trc")];
-        let mut paths: Vec<PathBuf> = (0..40_000).flat_map(of_process).map(PathBuf::from).collect();
+        let paths: Vec<PathBuf> = (0..40_000).flat_map(of_process).map(PathBuf::from).collect();
         let before = paths.clone();
         let start = Instant::now();
-        order_segments(&mut paths);
+        let paths = order_segments(paths, |path| Some(path.as_path()));
         let took = start.elapsed();
         assert!(paths == before, "those without a time stay where they are");
         assert!(took < Duration::from_secs(20), "{took:?}");

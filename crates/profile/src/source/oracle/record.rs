@@ -59,7 +59,7 @@ pub struct WaitRecord {
 }
 
 /// `PARSING IN CURSOR` with its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclarationRecord {
     /// The cursor's number.
     pub cursor: u64,
@@ -273,13 +273,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Empties the batch and keeps its room, so that the next chunk allocates nothing.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.clear_records();
-    }
-
-    /// Takes back what was read out of the bytes, and leaves the bytes.
+    /// Takes back what was read out of the bytes, and leaves the bytes. It keeps its room, so that the next chunk
+    /// allocates nothing.
     pub fn clear_records(&mut self) {
         self.records.clear();
         self.declarations.clear();

@@ -8,6 +8,7 @@ use std::mem;
 use std::ops::Range;
 
 use crate::source::contract::BindValues;
+use crate::source::oracle::call;
 use crate::source::oracle::fields::Fields;
 use crate::source::oracle::line::{self, Line, kind};
 use crate::source::oracle::mark::SIZE_LIMIT;
@@ -182,14 +183,10 @@ impl Pass<'_> {
                 self.push(Body::Wait(wait), next);
                 return true;
             }
-            Some(b'F') if fields.eat(b"FETCH #").is_some() => {
-                crate::source::oracle::call::quick(fields, CallKind::Fetch)
-            }
-            Some(b'E') if fields.eat(b"EXEC #").is_some() => crate::source::oracle::call::quick(fields, CallKind::Exec),
-            Some(b'P') if fields.eat(b"PARSE #").is_some() => {
-                crate::source::oracle::call::quick(fields, CallKind::Parse)
-            }
-            Some(b'C') if fields.eat(b"CLOSE #").is_some() => crate::source::oracle::call::quick_close(fields),
+            Some(b'F') if fields.eat(b"FETCH #").is_some() => call::quick(fields, CallKind::Fetch),
+            Some(b'E') if fields.eat(b"EXEC #").is_some() => call::quick(fields, CallKind::Exec),
+            Some(b'P') if fields.eat(b"PARSE #").is_some() => call::quick(fields, CallKind::Parse),
+            Some(b'C') if fields.eat(b"CLOSE #").is_some() => call::quick_close(fields),
             Some(b'S') if fields.eat(plan::BEGINNING).is_some() => return self.quick_plan_line(fields),
             Some(b'P') if fields.eat(statement::DECLARATION).is_some() => return self.quick_declaration(fields),
             Some(b'=') if fields.eat(SEPARATOR).is_some() => {
@@ -406,26 +403,16 @@ impl Pass<'_> {
     }
 
     fn statement(&mut self, header: Header, text: Range<usize>, text_bytes: u64, is_cut: bool) -> Body {
-        let Header { cursor, depth, user, command, time, hash, error: code, .. } = header;
-        if header.kind == TextKind::ParseError {
+        let Header { kind, declaration, error: code, .. } = header;
+        if kind == TextKind::ParseError {
+            let DeclarationRecord { cursor, depth, time, .. } = declaration;
             return Body::ParseError { cursor, depth, code, time, text };
         }
-        let sql_id = shifted(&header.sql_id, self.at);
+        let sql_id = shifted(&declaration.sql_id, self.at);
         let declarations = &mut self.batch.declarations;
         // A chunk of more declarations than that would not fit into memory.
         let index = u32::try_from(declarations.len()).unwrap_or(u32::MAX);
-        declarations.push(DeclarationRecord {
-            cursor,
-            depth,
-            user,
-            command,
-            time,
-            hash,
-            sql_id,
-            text,
-            text_bytes,
-            is_cut,
-        });
+        declarations.push(DeclarationRecord { sql_id, text, text_bytes, is_cut, ..declaration });
         Body::Declaration(index)
     }
 

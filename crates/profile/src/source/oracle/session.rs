@@ -53,11 +53,6 @@ impl SessionState {
         }
         self.clock.extend(start, end);
     }
-
-    /// Begins another segment with a timed line to which the clock leapt, and nothing but the line tells of that time.
-    pub(crate) fn leap(&mut self, start: Ticks, end: Ticks) {
-        self.clock.leap(start, end);
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use crate::source::oracle::call::{Answer, Fault};
-use crate::source::oracle::fields::Fields;
+use crate::source::oracle::fields::{Answer, Fault, Fields};
+use crate::source::oracle::record::DeclarationRecord;
 
 /// Longest text that is kept and looked through; what is longer is stepped over while it streams by.
 pub(crate) const TEXT_MAX: usize = 256 << 10;
@@ -18,7 +18,7 @@ pub(crate) const END_OF_STATEMENT: &[u8] = b"END OF STMT";
 pub(crate) const DECLARATION: &[u8; 19] = b"PARSING IN CURSOR #";
 
 /// How the record of a statement that could not be parsed begins.
-const PARSE_ERROR: &[u8] = b"PARSE ERROR #";
+pub(crate) const PARSE_ERROR: &[u8] = b"PARSE ERROR #";
 
 /// By how many bytes a text may be shorter than declared: a last line feed or NUL is sometimes dropped.
 const SHORTER_MAX: u64 = 4;
@@ -40,15 +40,9 @@ pub(crate) enum TextKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: TextKind,
-    pub(crate) cursor: u64,
     pub(crate) length: u64,
-    pub(crate) depth: u16,
-    pub(crate) user: i64,
-    pub(crate) command: i64,
-    pub(crate) time: Option<i64>,
-    pub(crate) hash: u64,
-    /// Within the line.
-    pub(crate) sql_id: Range<usize>,
+    /// Without its text. The identifier is within the line. Of a parse error, cursor, depth and time alone are used.
+    pub(crate) declaration: DeclarationRecord,
     pub(crate) error: i64,
 }
 
@@ -71,20 +65,13 @@ const QUICK_TEXT_MIN: u64 = 16;
 /// the line that begins at `begin`; the span is within the line.
 pub(crate) fn quick_header(mut fields: Fields<'_>, begin: usize) -> Option<(Header, usize)> {
     let cursor = fields.quick()?;
-    fields.eat(b" len=")?;
-    let length = fields.quick()?;
-    fields.eat(b" dep=")?;
-    let depth = u16::try_from(fields.quick()?).ok()?;
-    fields.eat(b" uid=")?;
-    let user = fields.quick_signed()?;
-    fields.eat(b" oct=")?;
-    let command = fields.quick_signed()?;
-    fields.eat(b" lid=")?;
-    fields.quick_signed()?;
-    fields.eat(b" tim=")?;
-    let time = Some(fields.quick_signed()?);
-    fields.eat(b" hv=")?;
-    let hash = fields.quick()?;
+    let length = fields.quick_after(b" len=")?;
+    let depth = u16::try_from(fields.quick_after(b" dep=")?).ok()?;
+    let user = fields.quick_signed_after(b" uid=")?;
+    let command = fields.quick_signed_after(b" oct=")?;
+    fields.quick_signed_after(b" lid=")?;
+    let time = Some(fields.quick_signed_after(b" tim=")?);
+    let hash = fields.quick_after(b" hv=")?;
     fields.eat(b" ad='")?;
     quick_quoted(&mut fields)?;
     let mut sql_id = 0..0;
@@ -93,8 +80,9 @@ pub(crate) fn quick_header(mut fields: Fields<'_>, begin: usize) -> Option<(Head
         sql_id = span.start - begin..span.end - begin;
     }
     fields.eat(b"\n")?;
-    let kind = TextKind::Statement;
-    Some((Header { kind, cursor, length, depth, user, command, time, hash, sql_id, error: 0 }, fields.at))
+    let declaration =
+        DeclarationRecord { cursor, depth, user, command, time, hash, sql_id, ..DeclarationRecord::default() };
+    Some((Header { length, declaration, ..Header::default() }, fields.at))
 }
 
 /// Steps over a short value and the apostrophe behind it: its span.
@@ -121,9 +109,10 @@ pub(crate) fn quick_text(bytes: &[u8], length: u64) -> Option<(usize, usize)> {
 }
 
 fn header_after(mut fields: Fields<'_>, kind: TextKind) -> Answer<Header> {
-    let mut header = Header { kind, cursor: fields.checked()?, ..Header::default() };
+    let declaration = DeclarationRecord { cursor: fields.checked()?, ..DeclarationRecord::default() };
+    let mut header = Header { kind, declaration, ..Header::default() };
     if kind == TextKind::ParseError {
-        fields.eat(b":").ok_or(Fault::Malformed)?;
+        fields.expect(b":")?;
     }
     let mut has_length = false;
     loop {
@@ -144,22 +133,23 @@ fn header_after(mut fields: Fields<'_>, kind: TextKind) -> Answer<Header> {
 }
 
 fn header_field(key: &[u8], fields: &mut Fields<'_>, header: &mut Header) -> Answer<()> {
+    let declaration = &mut header.declaration;
     if fields.peek() == Some(b'\'') {
         let begin = fields.at + 1;
         let length = memchr::memchr(b'\'', &fields.rest()[1..]).ok_or(Fault::Malformed)?;
         fields.at = begin + length + 1;
         if key == b"sqlid" {
-            header.sql_id = begin..begin + length;
+            declaration.sql_id = begin..begin + length;
         }
         return Ok(());
     }
     match key {
         b"len" => header.length = fields.checked()?,
-        b"dep" => header.depth = u16::try_from(fields.checked()?).map_err(|_| Fault::OutOfRange)?,
-        b"uid" => header.user = fields.checked_signed()?,
-        b"oct" | b"yct" => header.command = fields.checked_signed()?,
-        b"tim" => header.time = Some(fields.checked_signed()?),
-        b"hv" => header.hash = fields.checked()?,
+        b"dep" => declaration.depth = u16::try_from(fields.checked()?).map_err(|_| Fault::OutOfRange)?,
+        b"uid" => declaration.user = fields.checked_signed()?,
+        b"oct" | b"yct" => declaration.command = fields.checked_signed()?,
+        b"tim" => declaration.time = Some(fields.checked_signed()?),
+        b"hv" => declaration.hash = fields.checked()?,
         b"err" => header.error = fields.checked_signed()?,
         _ => drop(fields.checked_signed()?),
     }
@@ -357,9 +347,9 @@ mod tests {
     fn a_header_is_read_whole() {
         let line =
             b"PARSING IN CURSOR #140 len=47 dep=2 uid=29 oct=47 lid=29 tim=-5 hv=77 ad='6b' sqlid='0sbbcuruzd66f'";
-        let header = header(line).unwrap().unwrap();
-        assert_eq!((header.cursor, header.length, header.depth, header.time), (140, 47, 2, Some(-5)));
-        assert_eq!(&line[header.sql_id], b"0sbbcuruzd66f");
+        let Header { length, declaration, .. } = header(line).unwrap().unwrap();
+        assert_eq!((declaration.cursor, length, declaration.depth, declaration.time), (140, 47, 2, Some(-5)));
+        assert_eq!(&line[declaration.sql_id], b"0sbbcuruzd66f");
         assert!(super::header(b"PARSING IN CURSOR #140 dep=0").unwrap().is_err());
         assert_eq!(super::header(b"PARSING IN CURSOR #1 len=99999999999999999999").unwrap(), Err(Fault::OutOfRange));
     }

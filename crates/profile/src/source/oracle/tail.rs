@@ -125,9 +125,13 @@ impl TraceTail {
 
     /// The last bytes before the place of reading, as they are now.
     fn bytes_before(&self) -> io::Result<Vec<u8>> {
-        let begin = self.read.saturating_sub(KNOWN_BYTES as u64);
+        self.bytes(self.read.saturating_sub(KNOWN_BYTES as u64), self.read)
+    }
+
+    /// The bytes from here to there, as many of them as there are.
+    fn bytes(&self, begin: u64, end: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        Bytes::from_file(self.file.try_clone()?, begin, 0).take(self.read - begin).read_to_end(&mut bytes)?;
+        Bytes::from_file(self.file.try_clone()?, begin, 0).take(end - begin).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -137,9 +141,7 @@ impl TraceTail {
         let mut end = size;
         while end > first {
             let begin = end.saturating_sub(SEARCH_BYTES).max(first);
-            let mut bytes = Vec::new();
-            Bytes::from_file(self.file.try_clone()?, begin, 0).take(end - begin).read_to_end(&mut bytes)?;
-            if let Some(feed) = memchr::memrchr(b'\n', &bytes) {
+            if let Some(feed) = memchr::memrchr(b'\n', &self.bytes(begin, end)?) {
                 return Ok(Some(begin + feed as u64 + 1));
             }
             end = begin;
@@ -189,8 +191,7 @@ impl TraceTail {
         for (begin, end) in [(self.read, head), (tail, end)] {
             let mut at = begin;
             while at < end {
-                let (part, mut bytes) = (SEARCH_BYTES.min(end - at), Vec::new());
-                Bytes::from_file(self.file.try_clone()?, at, 0).take(part).read_to_end(&mut bytes)?;
+                let bytes = self.bytes(at, end.min(at + SEARCH_BYTES))?;
                 let holds = |sign: &[u8]| memchr::memmem::find(&bytes, sign).is_some();
                 has_sign |= SIGNS.into_iter().any(holds);
                 has_call |= holds(CALL);

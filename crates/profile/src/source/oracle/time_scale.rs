@@ -74,13 +74,6 @@ pub(super) struct FileClock {
     pub(super) stamp: Option<(i64, Ticks)>,
 }
 
-impl FileClock {
-    /// Of a file that cannot be looked at ahead of the reading.
-    pub(super) fn given(unit: Unit) -> FileClock {
-        FileClock { scale: TimeScale::given(unit), stamp: None }
-    }
-}
-
 /// Most pairs of stamp and clock that are kept, the last one aside.
 const PAIRS: usize = 4096;
 

@@ -1,13 +1,12 @@
 //! Trace files as a source: each file's unit of time is found, and its records pass the accounting.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::mem;
 use std::ops::{ControlFlow, Range};
-use std::path::PathBuf;
 
 use measure::quantity::grouped;
 
-use crate::event::{Accounted, Unit};
+use crate::event::{Accounted, TimeScale, Unit};
 use crate::input::{Given, Problem, SharedContents, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{FileHeader, Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
@@ -16,12 +15,12 @@ use crate::source::oracle::line::kind::OUT_OF_RANGE;
 use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe, probe_head};
 use crate::source::oracle::read::{How, read_with};
 use crate::source::oracle::record::{Attribute, Batch, Body, Mark, Record};
+use crate::source::oracle::statement::Rest;
 use crate::source::oracle::time_scale::{FileClock, TimeScaleProbe};
 use crate::source::unread::UnreadLines;
 
 /// The row of the table of sources.
 pub const ROW: SourceRow = SourceRow {
-    noun: foreign::TRACES.noun,
     kind: foreign::TRACES,
     database: "Oracle",
     name: None,
@@ -55,20 +54,7 @@ impl Source for TraceFiles {
     /// The segments of one trace are read in the order of their times, whatever their names.
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         // A pipe keeps its place: what has been read of it is not there again.
-        let path = |input: &Input| match (&input.given, &input.bytes) {
-            (Given::File(path), None) => Some(path.clone()),
-            _ => None,
-        };
-        let mut paths: Vec<PathBuf> = inputs.iter().filter_map(path).collect();
-        let hashes: HashMap<PathBuf, Option<u64>> =
-            inputs.iter().filter_map(|input| Some((path(input)?, input.head_hash))).collect();
-        order_segments(&mut paths);
-        let mut paths = paths.into_iter();
-        let ordered = |input: Input| match path(&input).and_then(|_| paths.next()) {
-            Some(path) => Input { head_hash: hashes.get(&path).copied().flatten(), given: Given::File(path), ..input },
-            None => input,
-        };
-        inputs.into_iter().map(ordered).collect()
+        order_segments(inputs, |input| input.given.path().filter(|_| input.bytes.is_none()))
     }
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
@@ -145,7 +131,7 @@ pub(super) fn clock(unit: Option<Unit>, given: &Given) -> Result<Option<FileCloc
     let ends = match (looked, unit) {
         (Ok(ends), _) => ends,
         // It is read as far as it can be.
-        (Err(_), Some(unit)) => return Ok(Some(FileClock::given(unit))),
+        (Err(_), Some(unit)) => return Ok(Some(FileClock { scale: TimeScale::given(unit), stamp: None })),
         (Err(problem), None) => return Err(problem),
     };
     let mut probe = TimeScaleProbe::default();
@@ -391,13 +377,6 @@ impl Files {
         }
         (self.begun, self.accounting)
     }
-}
-
-/// Whether more of an input may come.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    More,
-    Nothing,
 }
 
 /// The records of batches from a record of the first one up to the one at `next`: the place of each batch, and which of

@@ -4,8 +4,7 @@
 //! a trace repeats a few events for millions of lines: the quick reader guesses the event, the one that followed the
 //! last one before, and only compares.
 
-use crate::source::oracle::call::{Answer, Fault};
-use crate::source::oracle::fields::Fields;
+use crate::source::oracle::fields::{Answer, Fault, Fields};
 use crate::source::oracle::record::{Batch, EventName, WaitRecord};
 
 /// How a wait line begins.
@@ -235,7 +234,7 @@ fn parts(line: &[u8]) -> Option<Answer<Parts<'_>>> {
 
 fn parts_after(mut fields: Fields<'_>) -> Answer<Parts<'_>> {
     let cursor = fields.checked()?;
-    fields.eat(NAME_BEGIN).ok_or(Fault::Malformed)?;
+    fields.expect(NAME_BEGIN)?;
     let length = memchr::memmem::find(fields.rest(), NAME_END).ok_or(Fault::Malformed)?;
     let event = &fields.rest()[..length];
     fields.at += length + NAME_END.len();
@@ -284,7 +283,7 @@ fn parameter<'a>(fields: &mut Fields<'a>) -> Answer<(&'a [u8], i64)> {
                 fields.at += value.at;
                 return Ok((&rest[..equals], number));
             }
-            Err(fault @ crate::source::oracle::fields::NumberFault::OutOfRange) => return Err(fault.into()),
+            Err(fault @ Fault::OutOfRange) => return Err(fault),
             _ => {}
         }
     }

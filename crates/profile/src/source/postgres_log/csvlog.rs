@@ -198,7 +198,7 @@ mod tests {
         let entry = &kept.entries[0];
         assert_eq!(entry.message, b"duration: 1 ms  plan:\n{\n  \"a\": 1,\n\n}");
         assert_eq!((entry.session.as_str(), entry.scope.module.as_str()), ("69.4d", "psql"));
-        assert_eq!((entry.context.as_slice(), entry.lines, entry.is_utc), (&b"in f()"[..], 5, true));
+        assert_eq!((entry.context.as_slice(), entry.lines, entry.is_utc()), (&b"in f()"[..], 5, true));
     }
 
     #[test]

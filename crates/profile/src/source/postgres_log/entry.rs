@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use crate::event::{Scope, Unread};
 use crate::input::{Peeked, foreign};
-use crate::source::clock::{says_utc, timestamp};
+use crate::source::clock::timestamp;
 
 /// Longest message that is kept; a longer one is passed over and counted. A plan of ten thousand nodes has 20 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 32 << 20;
@@ -26,8 +26,8 @@ pub struct Entry {
     pub bytes: u64,
     /// When it was written, in microseconds since 1970 as if the log's time zone were UTC.
     pub time: Option<i64>,
-    /// Whether that is UTC for certain, as seconds since 1970 are, and a time that says so.
-    pub is_utc: bool,
+    /// The name of that time zone; `UTC` of seconds since 1970, and empty where the log does not say it.
+    pub zone: String,
     /// The session, by its identifier or else by its process; empty where the log does not say.
     pub session: String,
     /// Application, user and database.
@@ -66,7 +66,7 @@ impl Entry {
         let (process, session) = (field(Column(3, "pid"))?, field(Column(5, "session_id"))?);
         Ok(Entry {
             time: time.map(|(time, _)| time),
-            is_utc: time.is_some_and(|(_, length)| says_utc(&text.as_bytes()[length..])),
+            zone: time.map_or_else(String::new, |(_, length)| text[length..].trim().into()),
             session: if session.is_empty() { process } else { session },
             scope: Scope {
                 client: field(Column(1, "user"))?,
@@ -79,6 +79,11 @@ impl Entry {
             context: field(Column(18, "context"))?.into_bytes(),
             ..Entry::default()
         })
+    }
+
+    /// Whether its time is UTC for certain: other names mean other times in summer.
+    pub fn is_utc(&self) -> bool {
+        self.zone == "UTC"
     }
 
     /// Its lines as lines that are not read.
@@ -143,34 +148,18 @@ impl<R: Read> Lines<R> {
     /// Where the input cannot be read.
     pub fn read_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.text.clear();
-        let offset = self.offset;
-        let mut is_too_long = false;
-        loop {
-            let buffer = match self.input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            let end = memchr::memchr(b'\n', buffer);
-            let taken = end.map_or(buffer.len(), |end| end + 1);
-            let is_over = end.is_some() || buffer.is_empty();
-            if self.text.len() + taken <= MESSAGE_BYTES_MAX {
-                self.text.extend_from_slice(&buffer[..taken]);
-            } else {
-                is_too_long = true;
-            }
-            self.offset += taken as u64;
-            self.input.consume(taken);
-            if is_over {
-                break;
-            }
-        }
-        if self.offset == offset {
+        let kept = self.input.by_ref().take(MESSAGE_BYTES_MAX as u64).read_until(b'\n', &mut self.text)?;
+        if kept == 0 {
             return Ok(None);
         }
+        let is_whole = kept < MESSAGE_BYTES_MAX || self.text.ends_with(b"\n");
+        let passed = if is_whole { 0 } else { self.input.skip_until(b'\n')? };
+        let (offset, bytes) = (self.offset, (kept + passed) as u64);
+        self.offset += bytes;
         let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| offset == 0).unwrap_or(text);
-        Ok(Some(Line { offset, bytes: self.offset - offset, text, is_too_long }))
+        Ok(Some(Line { offset, bytes, text, is_too_long: passed > 0 }))
     }
 }
 

@@ -16,6 +16,36 @@ pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_
 
 /// What plans are counted as that end early.
 pub(super) const CUT: &str = "plans that are cut";
+/// What plans are counted as whose text is damaged.
+pub(super) const MALFORMED: &str = "plans that are no JSON or have no node";
+/// What plans are counted as whose figures cannot be true.
+pub(super) const BEYOND_BELIEF: &str = "plans with implausible figures";
+/// What plans are counted as that are too large.
+pub(super) const TOO_DEEP: &str = "plans with more levels or nodes than are read";
+
+/// Time zones that are named at most, and letters of such a name: a damaged log could have any number.
+const ZONES_MAX: usize = 8;
+const ZONE_LETTERS_MAX: usize = 16;
+
+/// The metrics that a log without figures has not measured; all but the first are those that a log without blocks has
+/// not.
+const UNMEASURED: &[&str] = &[
+    "rows",
+    "physical_reads",
+    "logical_reads",
+    "consistent_gets",
+    "current_gets",
+    "own_physical_reads",
+    "own_consistent_gets",
+    "own_current_gets",
+    "inclusive_physical_reads",
+    "inclusive_consistent_gets",
+    "inclusive_current_gets",
+    "gets",
+    "inclusive_gets",
+    "physical_writes",
+    "inclusive_physical_writes",
+];
 
 /// What was found in logs, and what a reader of their figures has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +76,8 @@ pub struct LogSummary {
     pub without_time: u64,
     /// Executions, and not their copies, that a log of another format held too; they are counted once.
     pub repeated: u64,
+    /// The names of the time zones that stand behind the times of executions.
+    pub zones: Vec<String>,
     /// Inner statements whose caller was not found.
     pub orphans: u64,
     /// Those of them that a `CALL` or `DO` ran whose beginning or end is in the log, without a plan.
@@ -60,9 +92,31 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    /// Microseconds per block got, at most: elapsed time less the time of reads, over gets; `None` without any.
+    /// Microseconds per block got, at most: elapsed time less the time of reads, over gets; `None` without any. Reads
+    /// of processes side by side may take longer than the execution, and what is left then bounds nothing.
     pub fn micros_per_get_at_most(&self) -> Option<f64> {
-        (self.gets_of_timed > 0).then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
+        let is_bound = self.gets_of_timed > 0 && self.time_without_reads > Ticks::ZERO;
+        is_bound.then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
+    }
+
+    /// The metrics that no execution has figures for: a zero in their place would be a measurement.
+    pub(super) fn unknown(&self) -> &'static [&'static str] {
+        match self.plans {
+            0 => &[],
+            plans if plans == self.unmeasured => UNMEASURED,
+            plans if plans == self.unmeasured + self.without_blocks => &UNMEASURED[1..],
+            _ => &[],
+        }
+    }
+
+    /// Takes down the time zone of an execution, where it has one.
+    pub(super) fn meet_zone(&mut self, zone: &str) {
+        let end = zone.char_indices().nth(ZONE_LETTERS_MAX).map_or(zone.len(), |(end, _)| end);
+        let zone = &zone[..end];
+        let is_known = zone.is_empty() || self.zones.iter().any(|known| known == zone);
+        if !is_known && self.zones.len() < ZONES_MAX {
+            self.zones.push(zone.into());
+        }
     }
 }
 
@@ -117,19 +171,43 @@ fn consequence(finding: &FindingSpec, is_explained: bool) -> &'static str {
     }
 }
 
-/// The findings of logs that were read.
-pub fn findings(logs: &LogSummary) -> Vec<Finding> {
-    let mut found = Vec::new();
-    found.push(if logs.plans > 0 {
+/// What the log holds, or why it holds no plan that can be read.
+fn of_plans(logs: &LogSummary) -> Finding {
+    let has = |kind: &&str| logs.unread.iter().any(|unread| unread.kind == *kind);
+    let unreadable = [MALFORMED, TOO_DEEP, BEYOND_BELIEF].into_iter().find(has);
+    if logs.plans > 0 {
         row::LOG_OF_PLANS.of(UNKNOWABLE)
-    } else if logs.unread.iter().any(|unread| unread.kind == CUT) {
+    } else if has(&CUT) {
         row::NO_PLANS.of("The log holds no whole plan in JSON: a plan begins in it and is cut before its end. Give \
              the log with all of that entry.")
+    } else if let Some(kind) = unreadable {
+        let message = format!(
+            "The log holds plans, and none of them can be read: they are {kind}. Give the log as the server wrote it."
+        );
+        row::NO_PLANS.of(message)
     } else {
         row::NO_PLANS.of("The log holds no plan in JSON. Load auto_explain (session_preload_libraries), and set \
              auto_explain.log_min_duration, auto_explain.log_analyze, auto_explain.log_buffers, \
              auto_explain.log_format = json and track_io_timing.")
-    });
+    }
+}
+
+/// That times of several zones are taken for times of one.
+fn several_zones(zones: &[String]) -> Option<Finding> {
+    (zones.len() > 1).then(|| {
+        let message = format!(
+            "Executions have times of several time zones ({}), which are taken as they are written: across zones, the \
+             period, the time of sessions and the order of executions are off by the difference. log_timezone = UTC \
+             has no summer time.",
+            zones.join(", ")
+        );
+        row::SEVERAL_ZONES.of(message)
+    })
+}
+
+/// The findings of logs that were read.
+pub fn findings(logs: &LogSummary) -> Vec<Finding> {
+    let mut found = vec![of_plans(logs)];
     let executions = counted(logs.plans, "execution", "executions");
     let is_explained = logs.explained == logs.plans;
     for (count, finding, [one, many]) in NOTES {
@@ -140,6 +218,7 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
             found.push(finding.of(message));
         }
     }
+    found.extend(several_zones(&logs.zones));
     if logs.repeated > 0 {
         let message = format!(
             "{} in several logs, as a server writes them side by side (stderr, csvlog, jsonlog): counted once.",

@@ -48,7 +48,7 @@ mod tests {
         let entry = entry(text).unwrap();
         assert_eq!(entry.message, b"duration: 1 ms  plan:\n{\"a\": 1}");
         assert_eq!((entry.session.as_str(), entry.scope.container.as_str()), ("69.4d", "shop"));
-        assert_eq!((entry.time, entry.is_utc), (Some(1_795_257_953_123_000), true));
+        assert_eq!((entry.time, entry.is_utc()), (Some(1_795_257_953_123_000), true));
     }
 
     #[test]

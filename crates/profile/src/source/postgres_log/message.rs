@@ -32,13 +32,10 @@ const HEAD_BYTES_MAX: usize = 200;
 /// The duration and the text of a client's statement that is over, as `log_min_duration_statement` writes them; `None`
 /// for any other message.
 pub fn ended_statement(message: &[u8]) -> Option<(Ticks, &[u8])> {
-    let unit = memchr::memmem::find(&message[..message.len().min(HEAD_BYTES_MAX)], b" ms")?;
-    let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let start = message[..unit].iter().rposition(|byte| !is_number(byte))? + 1;
-    let duration = micros_of_millis(std::str::from_utf8(&message[start..unit]).ok()?)?;
+    let (duration, unit) = first_duration(&message[..message.len().min(HEAD_BYTES_MAX)])?;
     let behind = &message[unit..];
     let colon = memchr::memchr(b':', behind)?;
-    Some((Ticks::from_micros(duration), behind[colon + 1..].trim_ascii_start()))
+    Some((duration, behind[colon + 1..].trim_ascii_start()))
 }
 
 /// The text of a statement that a client begins, as `log_statement` writes it after a word or two in any language;
@@ -59,6 +56,15 @@ fn without_code(message: &[u8]) -> &[u8] {
     }
 }
 
+/// The number in front of the first unit of milliseconds, in front of which something must stand, and the place of the
+/// unit.
+fn first_duration(text: &[u8]) -> Option<(Ticks, usize)> {
+    let unit = memchr::memmem::find(text, b" ms")?;
+    let start = text[..unit].iter().rposition(|byte| !(byte.is_ascii_digit() || *byte == b'.'))? + 1;
+    let micros = micros_of_millis(std::str::from_utf8(&text[start..unit]).ok()?)?;
+    Some((Ticks::from_micros(micros), unit))
+}
+
 fn duration(line: &[u8]) -> Option<Ticks> {
     let line = line.trim_ascii_end();
     if line.len() > 200 || line.last() != Some(&b':') {
@@ -68,12 +74,8 @@ fn duration(line: &[u8]) -> Option<Ticks> {
     if !last_word.eq_ignore_ascii_case(b"plan") {
         return None;
     }
-    let unit = memchr::memmem::find(line, b" ms")?;
-    let start = line[..unit].iter().rposition(|byte| !(byte.is_ascii_digit() || *byte == b'.')).map_or(0, |at| at + 1);
-    let number = std::str::from_utf8(&line[start..unit]).ok()?;
-    // Something must stand in front of the number and behind its unit.
-    let is_announced = start > 0 && line.len() > unit + 4;
-    micros_of_millis(number).filter(|_| is_announced).map(Ticks::from_micros)
+    // Something must stand behind the unit too.
+    first_duration(line).filter(|(_, unit)| line.len() > unit + 4).map(|(duration, _)| duration)
 }
 
 #[cfg(test)]

@@ -13,8 +13,6 @@ mod io_kind;
 mod nesting;
 mod registry;
 mod repeated;
-#[cfg(test)]
-mod samples;
 mod state;
 
 use std::cell::Cell;
@@ -22,7 +20,7 @@ use std::io::{self, Read};
 
 use super::entry::{Assembler, Entry, Lines};
 use super::figures::{Figures, figures};
-use super::findings::{CUT, LogSummary, findings, of_several_texts};
+use super::findings::{BEYOND_BELIEF, CUT, LogSummary, MALFORMED, TOO_DEEP, findings, of_several_texts};
 use super::format::{ByFile, LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, plan_message};
@@ -43,7 +41,6 @@ pub use state::LogSource;
 
 /// The row of the table of sources.
 pub const ROW: SourceRow = SourceRow {
-    noun: foreign::SERVER_LOGS.noun,
     kind: foreign::SERVER_LOGS,
     database: "PostgreSQL",
     name: Some("PostgreSQL server log"),
@@ -66,8 +63,6 @@ pub const ROW: SourceRow = SourceRow {
     open: |_| Box::new(LogSource::new()),
 };
 
-/// What plans are counted as whose figures cannot be true.
-const BEYOND_BELIEF: &str = "plans with implausible figures";
 /// What lines behind a plan are counted as: those of an entry whose beginning was not found.
 const BEHIND_A_PLAN: &str = "text behind a plan";
 
@@ -79,11 +74,6 @@ impl LogSource {
         // Entries are stamped by the wall clock itself.
         let context = Context { clock: Some((0, Ticks::ZERO)), ..context };
         LogSource { context, ..LogSource::default() }
-    }
-
-    /// What was found so far.
-    pub fn summary(&self) -> &LogSummary {
-        &self.summary
     }
 
     /// Reads one log to its end, and returns its format; `None`, and nothing is emitted, where it is no log and no
@@ -188,9 +178,9 @@ impl LogSource {
         };
         let mut document = read_plan(plan).map_err(|fault| match fault {
             Fault::Cut => CUT,
-            Fault::Malformed => "plans that are no JSON or have no node",
+            Fault::Malformed => MALFORMED,
             Fault::OutOfRange => BEYOND_BELIEF,
-            Fault::TooDeep => "plans with more levels or nodes than are read",
+            Fault::TooDeep => TOO_DEEP,
         })?;
         let time = duration.or(document.execution_time);
         let time = time.unwrap_or_else(|| figures(&document.nodes)[0].inclusive.time);
@@ -275,7 +265,8 @@ impl Source for LogSource {
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
         let folded = of_several_texts(self.without_literals.len() as u64);
         let (accounted, summary) = self.end(listeners);
-        Finished { accounted, findings: findings(&summary).into_iter().chain(folded).collect(), sampled: None }
+        let findings = findings(&summary).into_iter().chain(folded).collect();
+        Finished { accounted, findings, unknown: summary.unknown(), sampled: None }
     }
 }
 
@@ -297,9 +288,11 @@ impl Read for Metered<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    pub(super) mod samples;
+
     use super::*;
     use crate::observe::collector::{Collector, THINK_TIME};
-    use crate::source::postgres_log::source::samples::{FIGURES, Kept, archive, csv, entry, jsonlog, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, Kept, archive, csv, entry, jsonlog, read};
 
     #[test]
     fn sessions_that_each_leap_by_centuries_overflow_no_sum() {
@@ -364,7 +357,7 @@ mod tests {
         files.insert(4, ("e", "not a log\nof any format\n"));
         for _ in 0..2 {
             let (file, source) = read_archive(&files);
-            assert_eq!((file.timed_records, source.summary().repeated, source.summary().explained), (5, 1, 1));
+            assert_eq!((file.timed_records, source.summary.repeated, source.summary.explained), (5, 1, 1));
             let of_note = file.unread_within.iter().filter(|(name, _)| name.ends_with("/e"));
             assert_eq!(of_note.map(|(_, one)| one.lines).sum::<u64>(), 2, "{:?}", file.unread_within);
             files.reverse();
@@ -379,7 +372,7 @@ mod tests {
         let mut files = [("a.log", plain), ("b.csv", table.as_str())];
         for _ in 0..2 {
             let (file, source) = read_archive(&files);
-            assert_eq!((file.timed_records, source.summary().repeated), (1, 1));
+            assert_eq!((file.timed_records, source.summary.repeated), (1, 1));
             files.reverse();
         }
     }
@@ -426,7 +419,7 @@ mod tests {
         let (mut kept, mut source) = (Kept::default(), LogSource::new());
         let outcome = source.read_log(log.as_bytes().chain(Failing), &mut kept);
         assert!(outcome.unwrap_err().to_string().contains("truncated"));
-        assert_eq!((kept.calls.len(), source.summary().plans), (2, 2));
+        assert_eq!((kept.calls.len(), source.summary.plans), (2, 2));
     }
 
     #[test]

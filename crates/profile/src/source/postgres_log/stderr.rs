@@ -10,7 +10,7 @@ use std::net::Ipv6Addr;
 use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink, is_failure};
 use super::message::is_plan_head;
 use crate::event::Scope;
-use crate::source::clock::{epoch, says_utc, timestamp};
+use crate::source::clock::{epoch, timestamp};
 
 /// What lines without the beginning of their message are counted as.
 const WITHOUT_BEGINNING: &str = "lines without the beginning of their message";
@@ -198,7 +198,7 @@ pub fn is_head(text: &[u8]) -> bool {
         }
         // Room for a bracket: `[%m]`, `< %m >`.
         // Other programs write a comma in front of milliseconds.
-        let is_ours = |stamp: Stamp| stamp.start <= 2 && head.prefix.get(stamp.end) != Some(&b',');
+        let is_ours = |stamp: Stamp<'_>| stamp.start <= 2 && head.prefix.get(stamp.end) != Some(&b',');
         let begins_with_time = Stamp::of(head.prefix).is_some_and(is_ours);
         // The end of a longer word is none.
         let is_word = head.prefix.last().is_some_and(|byte| !byte.is_ascii_alphanumeric());
@@ -209,28 +209,28 @@ pub fn is_head(text: &[u8]) -> bool {
 
 /// The time in a prefix, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct Stamp<'a> {
     time: i64,
-    /// Whether it is UTC for certain.
-    is_utc: bool,
+    /// The name of its time zone; `UTC` of seconds since 1970.
+    zone: &'a [u8],
     start: usize,
     /// Behind its time zone.
     end: usize,
 }
 
-impl Stamp {
-    fn of(prefix: &[u8]) -> Option<Stamp> {
+impl<'a> Stamp<'a> {
+    fn of(prefix: &'a [u8]) -> Option<Stamp<'a>> {
         (0..prefix.len()).find_map(|start| {
             let rest = &prefix[start..];
             let is_word = start == 0 || !prefix[start - 1].is_ascii_alphanumeric();
             let civil = timestamp(rest).map(|(time, length)| {
                 let zone = &rest[length..][..zone_length(&rest[length..])];
-                (time, length + zone.len(), says_utc(zone))
+                (time, length + zone.len(), zone.trim_ascii())
             });
-            let seconds = || epoch(rest).map(|(time, length)| (time, length, true));
+            let seconds = || epoch(rest).map(|(time, length)| (time, length, &b"UTC"[..]));
             // Asked for only where a number begins: each place within a long one would be read to its end.
-            let (time, length, is_utc) = civil.or_else(|| if is_word { seconds() } else { None })?;
-            Some(Stamp { time, is_utc, start, end: start + length })
+            let (time, length, zone) = civil.or_else(|| if is_word { seconds() } else { None })?;
+            Some(Stamp { time, zone, start, end: start + length })
         })
     }
 }
@@ -252,7 +252,7 @@ fn read_prefix(prefix: &[u8], entry: &mut Entry) {
     let (start, end) = stamp.map_or((0, 0), |stamp| (stamp.start, stamp.end));
     let [before, behind] = [&prefix[..start], &prefix[end..]].map(String::from_utf8_lossy);
     entry.time = stamp.map(|stamp| stamp.time);
-    entry.is_utc = stamp.is_some_and(|stamp| stamp.is_utc);
+    entry.zone = stamp.map_or_else(String::new, |stamp| String::from_utf8_lossy(stamp.zone).into_owned());
     entry.session = session(&behind).or_else(|| session(&before)).unwrap_or_default();
     read_names(&before, &mut entry.scope);
     read_names(&behind, &mut entry.scope);

@@ -9,11 +9,11 @@ use recording::{Blocks, Read, Request, Segment, Tracing};
 
 use crate::event::{StatementIndex, Ticks};
 use crate::observe::collector::bucket_of;
-use crate::source::sampled::charging::{Charged, Charging, Owner, ReadSink};
+use crate::source::sampled::charging::{Charged, Charging, ReadSink};
 use crate::source::sampled::names::{NO_STATEMENT, Names};
 use crate::source::sampled::sketch::{Sketch, spread};
 use crate::source::sampled::{Sample, Traced, TracedRequest};
-use crate::tables::read_tiers::Purpose;
+use crate::tables::read_tiers::{Purpose, Reader};
 
 /// Reads are summed up over this number of seconds. Over one it is ten times the room, which an hour of a busy server
 /// does not have; see `docs/decisions/0013-recorded-reads-as-sums.md`.
@@ -33,7 +33,7 @@ type StatementPlace<'a> = &'a mut dyn FnMut(&mut Segment, StatementIndex) -> u32
 /// What reads in one row have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    owner: Owner,
+    owner: Reader,
     file: Arc<str>,
     /// The place of the tier's word in [`Segment::TIERS`], which has all tiers in their order.
     tier: u32,
@@ -55,7 +55,7 @@ pub(super) struct ReadSums {
 struct Rows {
     reads: BTreeMap<Key, (recording::ReadSums, u64)>,
     requests: BTreeMap<(StatementIndex, Purpose), recording::ReadSums>,
-    blocks: HashMap<(Owner, Arc<str>), Sketch, RandomState>,
+    blocks: HashMap<(Reader, Arc<str>), Sketch, RandomState>,
 }
 
 impl ReadSums {
@@ -101,7 +101,7 @@ impl ReadSums {
         if let Some(reason) = untraced {
             segment.tracing.get_or_insert_default().reason = Arc::clone(reason);
         }
-        let mut blocks: Vec<((Owner, Arc<str>), Sketch)> = std::mem::take(&mut self.rows.blocks).into_iter().collect();
+        let mut blocks: Vec<((Reader, Arc<str>), Sketch)> = std::mem::take(&mut self.rows.blocks).into_iter().collect();
         sorting::by(&mut blocks, |(one, _), (other, _)| one.cmp(other));
         for ((owner, file), sketch) in blocks {
             let (reader, relation) = (reader(&owner, segment, statement), relation(&file, segment));
@@ -122,7 +122,7 @@ impl ReadSink for Rows {
         };
         if self.reads.len() >= ROWS_MAX && !self.reads.contains_key(&key) {
             // There is always room for these few.
-            (key.owner, key.file) = (Owner::Others, OTHERS.into());
+            (key.owner, key.file) = (Reader::Others, OTHERS.into());
         }
         if read.tier.is_of_page_cache() {
             let pair = (key.owner.clone(), Arc::clone(&key.file));
@@ -158,12 +158,12 @@ fn nanos(time: Ticks) -> i64 {
 }
 
 /// The place of a reader in a segment's list.
-fn reader(owner: &Owner, segment: &mut Segment, statement: StatementPlace<'_>) -> u32 {
+fn reader(owner: &Reader, segment: &mut Segment, statement: StatementPlace<'_>) -> u32 {
     let (index, process): (StatementIndex, Arc<str>) = match owner {
-        Owner::Statement(index) => (*index, "".into()),
-        Owner::Process(kind) => (NO_STATEMENT, Arc::clone(kind)),
-        Owner::Unmet => (NO_STATEMENT, UNMET.into()),
-        Owner::Others => (NO_STATEMENT, OTHERS.into()),
+        Reader::Statement(index) => (*index, "".into()),
+        Reader::Process(kind) => (NO_STATEMENT, Arc::clone(kind)),
+        Reader::Unmet => (NO_STATEMENT, UNMET.into()),
+        Reader::Others => (NO_STATEMENT, OTHERS.into()),
     };
     let reader = recording::Reader { statement: statement(segment, index), process };
     place(&mut segment.readers, reader)

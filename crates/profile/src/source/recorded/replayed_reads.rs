@@ -9,11 +9,10 @@ use recording::Segment;
 
 use super::read_sums::{OTHERS, UNMET};
 use crate::event::{StatementIndex, Ticks};
-use crate::source::sampled::charging::Owner;
 use crate::source::sampled::names::NO_STATEMENT;
 use crate::source::sampled::reads::{Alike, Reads};
 use crate::source::sampled::sketch::Sketch;
-use crate::tables::read_tiers::{Purpose, ReadSums, ReadTier, RequestSums};
+use crate::tables::read_tiers::{Purpose, ReadSums, ReadTier, Reader, RequestSums};
 
 /// Adds the reads of a segment that begin within `period`, in microseconds since 1970. `statements` are the segment's
 /// by their places. Which blocks were read is known of whole segments alone: of one that begins or ends outside, those
@@ -52,13 +51,13 @@ pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &
 }
 
 /// Whose reads they are.
-fn owner(segment: &Segment, place: u32, statements: &[StatementIndex]) -> Option<Owner> {
+fn owner(segment: &Segment, place: u32, statements: &[StatementIndex]) -> Option<Reader> {
     let reader = segment.readers.get(place as usize)?;
     Some(match &*reader.process {
-        "" => Owner::Statement(*statements.get(reader.statement as usize)?),
-        UNMET => Owner::Unmet,
-        OTHERS => Owner::Others,
-        _ => Owner::Process(Arc::clone(&reader.process)),
+        "" => Reader::Statement(*statements.get(reader.statement as usize)?),
+        UNMET => Reader::Unmet,
+        OTHERS => Reader::Others,
+        _ => Reader::Process(Arc::clone(&reader.process)),
     })
 }
 

@@ -18,14 +18,13 @@ use crate::event::Ticks;
 use crate::input::{Given, Problem, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
-use crate::source::period::{Period, clock};
+use crate::source::period::{Period, RecordingTime, WallClock, begin_of_second, end_of_second};
 use crate::source::sampled::reads::Reads;
 use crate::source::sampled::{Accounting, Ending, Observed, SAMPLED_SOURCE, State};
 use crate::tables::sampled::{Counters, OwnCost};
 
 /// The row of the table of sources. A recording's profile is one of samples: it compares with those of the same server.
 pub const ROW: SourceRow = SourceRow {
-    noun: foreign::RECORDINGS.noun,
     kind: foreign::RECORDINGS,
     database: "PostgreSQL",
     name: Some(SAMPLED_SOURCE),
@@ -51,9 +50,6 @@ pub const ROW: SourceRow = SourceRow {
     ],
     open: |settings| Box::new(RecordedSource::new(settings)),
 };
-
-/// Microseconds of a second: a recording has no shorter time.
-const SECOND: i64 = 1_000_000;
 
 /// A segment follows the one before where no more than this, in microseconds, lies between them: a few looks.
 const GAP: i64 = 250_000;
@@ -81,7 +77,11 @@ const WITH_PROCESSORS: &str = " and /proc";
 const CLOCKS: Range<i64> = 0..7_258_118_400_000_000;
 
 /// Why a time is not in a recording where no segment says it.
-const NOT_RUNNING: &str = "no recorder ran, or it could not write what it saw";
+const NOT_RUNNING: &str = "no recorder ran, or it got no samples or could not write them";
+
+/// The same where segments were left out that may be of that time: a line of its own says which.
+const LEFT_OUT: &str = "no recorder ran, it got no samples or could not write them, or segments of that time were left \
+                        out, as damaged or another server's";
 
 /// The same at both ends of the time that was asked for.
 const NOTHING_AHEAD: &str = "the first part of the time asked for was not recorded";
@@ -92,7 +92,7 @@ const AWAY_MAX: usize = 64;
 
 /// A time of a recording with its dates, which the words of a command line may leave out.
 fn in_words(span: &Range<i64>) -> String {
-    let at = |micros: i64| clock(micros).to_string().replacen('T', " ", 1);
+    let at = |micros: i64| WallClock(micros).to_string().replacen('T', " ", 1);
     match (span.start, span.end) {
         (i64::MIN, end) => format!("until {}", at(end)),
         (start, i64::MAX) => format!("from {}", at(start)),
@@ -100,20 +100,20 @@ fn in_words(span: &Range<i64>) -> String {
     }
 }
 
-/// The whole seconds that a span lies in.
+/// The whole seconds that a span lies in: a recording has no shorter time.
 fn whole_seconds(span: &Range<i64>) -> Range<i64> {
-    let begin_of = |micros: i64| micros.saturating_sub(micros.rem_euclid(SECOND));
-    let end = if span.end == i64::MAX { i64::MAX } else { begin_of(span.end.saturating_add(SECOND - 1)) };
-    begin_of(span.start)..end
+    let end = if span.end == i64::MAX { i64::MAX } else { end_of_second(span.end) };
+    begin_of_second(span.start)..end
 }
 
 /// Reads segments, the oldest first.
 #[derive(Default)]
 struct RecordedSource {
     period: Period,
-    /// The period by the wall clock, and why nothing is read where nothing was recorded in it.
+    /// The period by the wall clock, and why nothing is read where nothing was recorded in it, with whether it ends
+    /// before it begins.
     span: Range<i64>,
-    refusal: Option<String>,
+    refusal: Option<(String, bool)>,
     accounting: Option<Accounting>,
     reads: Reads,
     /// Active time by the server's own account so far; why that is not known, where it is not.
@@ -133,8 +133,9 @@ struct RecordedSource {
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
-    /// That of the last segment which names the server's identifier.
+    /// That of the last segment which names the server's identifier, and whether any does not.
     identified: Parameters,
+    is_any_unidentified: bool,
     /// The versions of the server, in the order in which they were met.
     versions: Vec<String>,
     /// Samples that were to be taken, times microseconds a second; whether any were of the shared memory, and of SQL.
@@ -155,6 +156,8 @@ struct RecordedSource {
     known: HashMap<(u64, u64), String, RandomState>,
     copied: BTreeSet<PathBuf>,
     away: Vec<(String, Ticks)>,
+    /// Whether a segment behind the last one that was read is damaged or another server's.
+    has_left_out: bool,
     counted: BTreeMap<i64, (Counters, String)>,
     has_counters: bool,
     /// Whether segments that are read in part have some.
@@ -207,8 +210,9 @@ impl RecordedSource {
         if self.last.is_none() {
             let ahead = self.span.start..begin;
             let reason = segment.lost.first().filter(|lost| is_since(lost, ahead.start));
-            self.note_unrecorded(ahead, reason.map_or(NOTHING_AHEAD, |lost| &lost.reason));
+            self.note_unrecorded(ahead, reason.map_or(self.unless_left_out(NOTHING_AHEAD), |lost| &lost.reason));
         }
+        let (not_running, has_left_out) = (self.unless_left_out(NOT_RUNNING), std::mem::take(&mut self.has_left_out));
         let accounting = self.accounting.get_or_insert_with(|| {
             reading.begin_file(name);
             Accounting::new(begin)
@@ -219,7 +223,9 @@ impl RecordedSource {
         } else if let Some(gap) = gap {
             let lost = Ticks::from_micros(gap.max(0));
             accounting.go_on_at(begin, lost, &mut reading.listeners);
-            let reason = segment.lost.first().map_or(NOT_RUNNING, |lost| &lost.reason);
+            // What a recorder lost between segments that are left out is a part of it.
+            let lost_all = segment.lost.first().filter(|lost| !has_left_out || is_since(lost, begin - gap));
+            let reason = lost_all.map_or(not_running, |lost| &lost.reason);
             if gap > 0 && self.away.len() < AWAY_MAX {
                 self.away.push((reason.to_string(), lost));
             }
@@ -251,6 +257,11 @@ impl RecordedSource {
         rows
     }
 
+    /// A reason for a time that is not in the profile, or one that allows for segments that were left out.
+    fn unless_left_out(&self, reason: &'static str) -> &'static str {
+        if self.has_left_out { LEFT_OUT } else { reason }
+    }
+
     /// Notes a part of the time that is asked for, at one of its ends, of which nothing was recorded.
     fn note_unrecorded(&mut self, part: Range<i64>, reason: &str) {
         let is_asked_for = part.start > i64::MIN && part.end < i64::MAX;
@@ -268,7 +279,7 @@ impl RecordedSource {
             self.versions.push(version.into());
         }
         self.samples_asked += rate_of(subject) * time as f64;
-        let is_of_memory = is_of_memory(subject);
+        let is_of_memory = text_of(subject, "level").starts_with("memory");
         self.is_from = (self.is_from.0 || is_of_memory, self.is_from.1 || !is_of_memory);
         let is_divided = text_of(subject, "level").ends_with(WITH_PROCESSORS);
         self.is_divided = (self.is_divided.0 || is_divided, self.is_divided.1 || !is_divided);
@@ -344,8 +355,9 @@ impl RecordedSource {
             if is_named {
                 self.add_host(host);
             }
-            if !text_of(subject, IDENTIFIER).is_empty() {
-                self.identified.clone_from(subject);
+            match text_of(subject, IDENTIFIER) {
+                "" => self.is_any_unidentified = true,
+                _ => self.identified.clone_from(subject),
             }
             return Ok(false);
         }
@@ -396,7 +408,10 @@ impl RecordedSource {
             return Ok(Some(if left == all { span.clone() } else { left }));
         }
         match self.refused.insert(folder) {
-            true => Err(Problem::SameTime { name: path.display().to_string() }),
+            true => {
+                let is_same_server = !self.is_any_unidentified;
+                Err(Problem::SameTime { name: path.display().to_string(), is_same_server })
+            }
             false => Ok(None),
         }
     }
@@ -408,7 +423,7 @@ impl RecordedSource {
         }
         self.end_answers();
         if let Some(last) = self.last {
-            self.note_unrecorded(last..self.span.end, NOTHING_BEHIND);
+            self.note_unrecorded(last..self.span.end, self.unless_left_out(NOTHING_BEHIND));
         }
         let text = |key: &str| text_of(&self.subject, key).to_string();
         let rate = self.rate();
@@ -429,6 +444,7 @@ impl RecordedSource {
             db_time: Some(self.no_account.map_or(Ok(self.account), |why| Err(why.into()))),
             hidden: self.hidden,
             counters,
+            is_counted_in_part: self.is_counted_in_part(),
             block_bytes,
             buffer_bytes,
             subject,
@@ -516,11 +532,6 @@ fn is_since(lost: &Lost, time: i64) -> bool {
 /// Samples a second that a recorder was to take.
 fn rate_of(subject: &Parameters) -> f64 {
     subject.get("rate").and_then(serde_json::Value::as_f64).unwrap_or(0.0)
-}
-
-/// Whether a recorder took its samples from the server's shared memory.
-fn is_of_memory(subject: &Parameters) -> bool {
-    text_of(subject, "level").starts_with("memory")
 }
 
 /// A text of what a recording says of its server; empty where it does not say it.
@@ -612,10 +623,7 @@ fn cover(covered: &mut BTreeMap<i64, i64>, (mut begin, mut end): (i64, i64)) {
 
 /// By each input that has a part of the time, the one ahead of it in its folder, where that has none.
 fn ahead(named: &[Named], has_part: impl Fn(&Option<SegmentName>) -> bool) -> BTreeMap<PathBuf, PathBuf> {
-    let path = |(_, input): &Named| match &input.given {
-        Given::File(path) => Some(path.clone()),
-        Given::StandardInput => None,
-    };
+    let path = |(_, input): &Named| input.given.path().map(Path::to_path_buf);
     let is_border = |pair: &&[Named]| {
         let [before, first] = [&pair[0], &pair[1]];
         !has_part(&before.0) && has_part(&first.0) && folder_of(&before.1.given) == folder_of(&first.1.given)
@@ -626,10 +634,7 @@ fn ahead(named: &[Named], has_part: impl Fn(&Option<SegmentName>) -> bool) -> BT
 
 /// The folder of an input; standard input is in none.
 fn folder_of(given: &Given) -> Option<PathBuf> {
-    match given {
-        Given::File(path) => Some(folder(path)),
-        Given::StandardInput => None,
-    }
+    given.path().map(folder)
 }
 
 /// The order in which inputs are read: those of a folder by number, because every recorder counts from 1. A folder is
@@ -677,10 +682,7 @@ fn ends_of(ordered: &[Named]) -> Option<(i64, i64)> {
 impl Source for RecordedSource {
     /// Oldest first, and only those that have a part of the period.
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
-        let name = |input: &Input| match &input.given {
-            Given::File(path) => SegmentName::of(path),
-            Given::StandardInput => None,
-        };
+        let name = |input: &Input| input.given.path().and_then(SegmentName::of);
         let mut named = in_turn(inputs.into_iter().map(|input| (name(&input), input)).collect());
         let Some((first, last)) = ends_of(&named) else {
             self.span = whole_seconds(&self.period.span(i64::MIN, i64::MAX));
@@ -693,11 +695,15 @@ impl Source for RecordedSource {
         };
         if !named.iter().any(|(name, _)| has_part(name)) {
             let (asked, held) = (in_words(&asked), in_words(&(first..last)));
-            let nothing = match is_backwards {
-                true => format!("the end is not after the beginning of the time asked for, {asked}"),
-                false => format!("nothing was recorded {asked}"),
+            let nothing = match (is_backwards, self.period) {
+                (true, _) => format!("the end is not after the beginning of the time asked for, {asked}"),
+                // A date would be a guess: no recorded day says which one is meant.
+                (false, Period { from: None, to: Some(time @ RecordingTime::TimeOfDay(_)) }) => {
+                    format!("no day of the recording has the time {time}")
+                }
+                (false, _) => format!("nothing was recorded {asked}"),
             };
-            self.refusal = Some(format!("{nothing}: the recording is {held} (UTC)"));
+            self.refusal = Some((format!("{nothing}: the recording is {held} (UTC)"), is_backwards));
             named.truncate(1);
             return named.into_iter().map(|(_, input)| input).collect();
         }
@@ -709,8 +715,8 @@ impl Source for RecordedSource {
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let name = input.given.name();
-        if let Some(sentence) = self.refusal.clone() {
-            return Err(Problem::NotRecorded { sentence });
+        if let Some((sentence, is_backwards)) = self.refusal.clone() {
+            return Err(Problem::NotRecorded { sentence, is_backwards });
         }
         let span = self.span.clone();
         let Given::File(path) = &input.given else {
@@ -720,7 +726,10 @@ impl Source for RecordedSource {
         let (segment, bytes) = match recording::read(path) {
             // It was there: its recorder has removed it meanwhile, by its limits.
             Err(error) if error.kind() == io::ErrorKind::NotFound && input.head_hash.is_some() => return Ok(Vec::new()),
-            read => read.map_err(|error| Problem::unreadable(&input.given, error))?,
+            read => read.map_err(|error| {
+                self.has_left_out = true;
+                Problem::unreadable(&input.given, error)
+            })?,
         };
         // Ahead of what is left out, so that the reading of that can be broken off too.
         let _ = reading.meter.read(&name, bytes);
@@ -732,7 +741,10 @@ impl Source for RecordedSource {
             // Names are in whole seconds. It says nothing of the server that is read.
             return Ok(vec![SourceFile { name, bytes, ..SourceFile::default() }]);
         }
-        if self.refuse_other_server(path, &segment)? {
+        let is_refused = self.refuse_other_server(path, &segment);
+        // One that is refused without a word is that of a folder of which it was said.
+        self.has_left_out |= !matches!(is_refused, Ok(false));
+        if is_refused? {
             return Ok(Vec::new());
         }
         let key = input.head_hash.map(|hash| (hash, bytes));
@@ -753,10 +765,10 @@ impl Source for RecordedSource {
     }
 
     fn finish(mut self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
-        let (observed, is_counted_in_part) = (self.observed(), self.is_counted_in_part());
+        let observed = self.observed();
         let mut accounting = self.accounting.take().unwrap_or_else(|| Accounting::new(0));
         accounting.end(listeners);
-        let ending = Ending::new(accounting, self.reads, observed).counted_in_part(is_counted_in_part);
-        Finished { accounted: ending.accounted(), findings: Vec::new(), sampled: Some(Box::new(ending)) }
+        let ending = Ending::new(accounting, self.reads, observed);
+        Finished { accounted: ending.accounted(), sampled: Some(Box::new(ending)), ..Finished::default() }
     }
 }

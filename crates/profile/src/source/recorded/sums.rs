@@ -52,7 +52,7 @@ impl Default for SumsSettings {
 }
 
 /// Sums up the looks at a server.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sums {
     settings: SumsSettings,
     subject: Parameters,
@@ -79,7 +79,7 @@ pub struct Sums {
 type Places = HashMap<StatementIndex, u32, RandomState>;
 
 /// What one process did in the second that is summed up.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Session {
     backend: Arc<Backend>,
     process: u32,
@@ -119,23 +119,7 @@ impl Sums {
     /// Nothing summed up yet. The wall clock is in microseconds since 1970, UTC; `subject` says what is sampled and
     /// how.
     pub fn new(wall_clock: i64, subject: Parameters, settings: SumsSettings) -> Sums {
-        let mut sums = Sums {
-            settings,
-            subject,
-            begin: 0,
-            elapsed: Ticks::ZERO,
-            second: 0,
-            in_second: (0, Ticks::ZERO),
-            segment: Segment::default(),
-            names: Names::default(),
-            statements: HashMap::default(),
-            events: HashMap::default(),
-            texts: HashMap::default(),
-            sessions: HashMap::default(),
-            reads: ReadSums::default(),
-            slice: 0,
-            untraced: None,
-        };
+        let mut sums = Sums { settings, subject, ..Sums::default() };
         sums.begin_segment(wall_clock);
         sums
     }
@@ -289,16 +273,11 @@ impl Sums {
             }
         };
         let doing = self.doing(sample, &mut session);
-        let sum = match session.parts.iter_mut().find(|(known, _)| *known == doing) {
-            Some((_, sum)) => sum,
-            None => {
-                session.parts.push((doing, Sum::default()));
-                match session.parts.last_mut() {
-                    Some((_, sum)) => sum,
-                    None => return,
-                }
-            }
-        };
+        let place = session.parts.iter().position(|(known, _)| *known == doing).unwrap_or_else(|| {
+            session.parts.push((doing, Sum::default()));
+            session.parts.len() - 1
+        });
+        let sum = &mut session.parts[place].1;
         sum.looks += 1;
         sum.time += since;
         sum.queued += queued(since, sample);
@@ -316,16 +295,7 @@ impl Sums {
         };
         let place = self.segment.processes.len() as u32;
         self.segment.processes.push(process);
-        let backend = Arc::clone(backend);
-        Session {
-            backend,
-            process: place,
-            execution: None,
-            parts: Vec::new(),
-            run: None,
-            last: None,
-            rest: Rest::default(),
-        }
+        Session { backend: Arc::clone(backend), process: place, ..Session::default() }
     }
 
     fn doing(&mut self, sample: &Sample, session: &mut Session) -> Doing {

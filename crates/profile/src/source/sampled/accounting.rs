@@ -13,7 +13,7 @@ use measure::wait_class::Class;
 
 use super::background::{self, Background};
 use super::blockers::Blockers;
-use super::charging::{Charged, Owner, ReadSink};
+use super::charging::{Charged, ReadSink};
 use super::held::{Held, Totals, Weight};
 use super::load::Load;
 use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
@@ -24,6 +24,7 @@ use super::traced::TracedRead;
 use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
 use crate::tables::active_over_time::{ActiveOverTime, NoTimeline};
 use crate::tables::activity::Activity;
+use crate::tables::read_tiers::Reader;
 
 /// Two-sided factor of an error that holds 19 of 20 times.
 const NINETEEN_OF_TWENTY: f64 = 1.96;
@@ -296,7 +297,7 @@ impl Accounting {
 
     /// Takes a read that a session began while it did what this sample says.
     pub(super) fn read_within(&mut self, sample: Option<&Sample>, read: &TracedRead, reads: &mut Reads) {
-        let owner = sample.and_then(|sample| self.statement_of(sample)).map_or(Owner::Unmet, Owner::Statement);
+        let owner = sample.and_then(|sample| self.statement_of(sample)).map_or(Reader::Unmet, Reader::Statement);
         reads.read(&Charged { owner, is_estimated: false, read });
         if let Some(sample) = sample {
             let event = self.event(sample);
@@ -475,7 +476,7 @@ impl Accounting {
         if !is_same || self.blockers.waits(sample.backend.pid) || !seen.rest(IDLE_EVENT, Totals::of(weight)) {
             return false;
         }
-        self.blockers.see_resting(sample);
+        self.blockers.note(sample, NO_STATEMENT);
         self.met += usize::from(seen.look != self.looks);
         seen.look = self.looks;
         seen.spent += weight.time;
@@ -506,18 +507,15 @@ impl Accounting {
     }
 
     fn doing(&mut self, (sample, statement): (&Sample, Option<StatementIndex>), seen: &Seen) -> Doing {
-        if let Some(statement) = statement {
-            let statement = if sample.state == State::Idle { NO_STATEMENT } else { statement };
-            return Doing { state: sample.state, statement, query_start: None };
-        }
-        let known = seen.statement_since(sample.query_start);
-        match sample.state {
-            State::Idle => Doing { state: State::Idle, statement: NO_STATEMENT, query_start: None },
-            state => {
-                let statement = self.names.statement(sample, known);
-                Doing { state, statement, query_start: sample.query_start }
+        let (statement, query_start) = match statement {
+            _ if sample.state == State::Idle => (NO_STATEMENT, None),
+            Some(statement) => (statement, None),
+            None => {
+                let known = seen.statement_since(sample.query_start);
+                (self.names.statement(sample, known), sample.query_start)
             }
-        }
+        };
+        Doing { state: sample.state, statement, query_start }
     }
 
     fn event(&mut self, sample: &Sample) -> Option<EventIndex> {

@@ -134,20 +134,17 @@ impl Blockers {
                 self.unknown.add(sums);
             }
         }
-        let number = self.number(pid);
-        if let Some(person) = self.people.get_mut(&number) {
-            (person.state, person.statement) = (sample.state, statement);
-        }
+        self.note(sample, statement);
     }
 
-    /// Notes that a session that waits for no lock goes on with its pause.
-    pub(super) fn see_resting(&mut self, sample: &Sample) {
+    /// Notes what a session does for its line in the tree alone: one that goes on with its pause waits for no lock.
+    pub(super) fn note(&mut self, sample: &Sample, statement: StatementIndex) {
         if self.people.is_empty() {
             return;
         }
         let number = self.number(sample.backend.pid);
         if let Some(person) = self.people.get_mut(&number) {
-            (person.state, person.statement) = (sample.state, NO_STATEMENT);
+            (person.state, person.statement) = (sample.state, statement);
         }
     }
 

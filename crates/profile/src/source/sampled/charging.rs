@@ -12,6 +12,7 @@ use super::sample::Sample;
 use super::traced::{Traced, TracedRead, TracedRequest};
 use super::waiters::{WORKER, Waiters, WorkerRead};
 use crate::event::StatementIndex;
+use crate::tables::read_tiers::Reader;
 
 /// Most reads that wait for a sample.
 const PENDING_MAX: usize = 1 << 18;
@@ -27,22 +28,10 @@ const LOOKS_BETWEEN_SWEEPS: u64 = 4096;
 /// The number of relations kept apart where workers read for others.
 const RELATIONS_MAX: usize = 1 << 12;
 
-/// Whose a read was.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::source) enum Owner {
-    Statement(StatementIndex),
-    /// A process that serves no client, by its kind.
-    Process(Arc<str>),
-    /// An execution, or a process, that no sample met.
-    Unmet,
-    /// Those that find no row of their own.
-    Others,
-}
-
 /// A read whose owner is known.
 #[derive(Clone, Debug)]
 pub(in crate::source) struct Charged<'a> {
-    pub(in crate::source) owner: Owner,
+    pub(in crate::source) owner: Reader,
     /// Whether that is an estimate.
     pub(in crate::source) is_estimated: bool,
     pub(in crate::source) read: &'a TracedRead,
@@ -96,7 +85,7 @@ impl Charging {
         for awaited in &traced.waiting {
             let relation = self.relation(&awaited.file);
             // The answer may have come many looks later.
-            if let Doing::Statement(statement) = self.executions.at(awaited.process, awaited.at) {
+            if let Some(statement) = self.executions.statement_at(awaited.process, awaited.at) {
                 self.waiters.learn(statement, relation);
             }
             self.waiters.ask(awaited.at, awaited.process, relation, awaited.blocks);
@@ -147,13 +136,7 @@ impl Charging {
         }
         for request in std::mem::take(&mut self.requests) {
             match request.begun < latest || self.executions.has_seen(request.process, request.begun) {
-                true => {
-                    let statement = match self.executions.at(request.process, request.begun) {
-                        Doing::Statement(statement) => Some(statement),
-                        _ => None,
-                    };
-                    sink.request(statement, &request);
-                }
+                true => sink.request(self.executions.statement_at(request.process, request.begun), &request),
                 false => self.requests.push(request),
             }
         }
@@ -182,14 +165,14 @@ impl Charging {
     }
 
     /// Whose a read was, and whether that is an estimate.
-    fn owner(&mut self, read: &TracedRead, relation: u32) -> (Owner, bool) {
+    fn owner(&mut self, read: &TracedRead, relation: u32) -> (Reader, bool) {
         match self.executions.at(read.process, read.begun) {
             Doing::Statement(statement) => {
                 self.waiters.learn(statement, relation);
-                (Owner::Statement(statement), false)
+                (Reader::Statement(statement), false)
             }
             Doing::Background(kind) if &*kind == WORKER => self.of_worker(read, relation, kind),
-            Doing::Background(kind) => (Owner::Process(kind), false),
+            Doing::Background(kind) => (Reader::Process(kind), false),
             Doing::Unmet => self.of_gap(read, relation),
         }
     }
@@ -197,15 +180,15 @@ impl Charging {
     /// A read between two samples goes to the statement that the one before showed at work, where that statement is
     /// known to read the relation: a short statement that no sample met may have come and gone there, so it is an
     /// estimate.
-    fn of_gap(&self, read: &TracedRead, relation: u32) -> (Owner, bool) {
+    fn of_gap(&self, read: &TracedRead, relation: u32) -> (Reader, bool) {
         let before = self.executions.cut_off(read.process, read.begun);
         match before.filter(|statement| self.waiters.reads(*statement, relation)) {
-            Some(statement) => (Owner::Statement(statement), true),
-            None => (Owner::Unmet, false),
+            Some(statement) => (Reader::Statement(statement), true),
+            None => (Reader::Unmet, false),
         }
     }
 
-    fn of_worker(&mut self, read: &TracedRead, relation: u32, kind: Arc<str>) -> (Owner, bool) {
+    fn of_worker(&mut self, read: &TracedRead, relation: u32, kind: Arc<str>) -> (Reader, bool) {
         let from = read.begun;
         let by_worker = WorkerRead {
             time: (from, from + read.elapsed.micros() as i64),
@@ -213,14 +196,11 @@ impl Charging {
             blocks: (read.block, read.block + read.blocks.max(1) - 1),
         };
         let executions = &self.executions;
-        let statement_of = |process| match executions.at(process, from) {
-            Doing::Statement(statement) => Some(statement),
-            _ => None,
-        };
+        let statement_of = |process| executions.statement_at(process, from);
         let process = self.waiters.of_read(&by_worker, statement_of);
         match process.and_then(statement_of) {
-            Some(statement) => (Owner::Statement(statement), true),
-            None => (Owner::Process(kind), false),
+            Some(statement) => (Reader::Statement(statement), true),
+            None => (Reader::Process(kind), false),
         }
     }
 }

@@ -31,19 +31,13 @@ pub struct Ending {
     reads: Reads,
     observed: Observed,
     counters: Option<BTreeMap<StatementIndex, Counters>>,
-    is_counted_in_part: bool,
 }
 
 impl Ending {
     /// Of samples whose executions were ended, and of the reads that were traced.
     pub(in crate::source) fn new(mut accounting: Accounting, reads: Reads, observed: Observed) -> Ending {
         let counters = observed.counters.as_ref().map(|counters| named(counters, &mut accounting));
-        Ending { accounting, reads, observed, counters, is_counted_in_part: false }
-    }
-
-    /// Says whether the server's counters are of a part of the time alone.
-    pub(in crate::source) fn counted_in_part(self, is_counted_in_part: bool) -> Ending {
-        Ending { is_counted_in_part, ..self }
+        Ending { accounting, reads, observed, counters }
     }
 
     /// What calls and waits name by index.
@@ -59,7 +53,7 @@ impl Ending {
 
     /// Gives the profile of these calls and waits what else is known.
     pub(crate) fn complete(&mut self, profile: &mut Profile) {
-        let Ending { accounting, reads, observed, counters, is_counted_in_part } = self;
+        let Ending { accounting, reads, observed, counters } = self;
         for (from, to) in &accounting.names.same {
             merge_event(profile, *from, *to);
         }
@@ -72,7 +66,6 @@ impl Ending {
             add_counters(profile, counters);
         }
         sampled.counters = counters.take();
-        sampled.is_counted_in_part = *is_counted_in_part;
         close_to(profile, &sampled);
         settle_errors(profile, &sampled);
         // Where samples met no wait, there was none to be met.
@@ -170,6 +163,7 @@ fn settle_errors(profile: &mut Profile, sampled: &Sampled) {
 fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
     Sampled {
         subject: observed.subject.clone(),
+        is_counted_in_part: observed.is_counted_in_part,
         is_exact: accounting.is_exact,
         looks: accounting.looks,
         samples: accounting.samples,

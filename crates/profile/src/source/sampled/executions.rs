@@ -53,6 +53,7 @@ struct Execution {
 #[derive(Clone, Debug)]
 struct Process {
     start: i64,
+    /// Its kind, where it serves no client.
     background: Option<Arc<str>>,
     executions: VecDeque<Execution>,
     /// The last sample of it.
@@ -63,7 +64,6 @@ struct Process {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Executions {
     processes: HashMap<u32, Process, RandomState>,
-    kinds: HashMap<String, Arc<str>, RandomState>,
 }
 
 impl Executions {
@@ -104,21 +104,10 @@ impl Executions {
         if !self.processes.contains_key(&backend.pid) && self.processes.len() >= PROCESSES_MAX {
             return;
         }
-        let background = self.background(&backend.kind);
+        let may_serve_client = ["", CLIENT, PARALLEL_WORKER].contains(&backend.kind.as_str());
+        let background = (!may_serve_client).then(|| backend.kind.as_str().into());
         let process = Process { start: backend.start, background, executions: VecDeque::new(), seen: at };
         self.processes.insert(backend.pid, process);
-    }
-
-    fn background(&mut self, kind: &str) -> Option<Arc<str>> {
-        if kind.is_empty() || kind == CLIENT || kind == PARALLEL_WORKER {
-            return None;
-        }
-        if let Some(known) = self.kinds.get(kind) {
-            return Some(Arc::clone(known));
-        }
-        let shared: Arc<str> = Arc::from(kind);
-        self.kinds.insert(kind.to_string(), Arc::clone(&shared));
-        Some(shared)
     }
 
     /// Whether a sample at this moment or behind it shows the process.
@@ -138,6 +127,11 @@ impl Executions {
             Some(Execution { statement: Some(statement), .. }) => Doing::Statement(*statement),
             _ => Doing::Unmet,
         }
+    }
+
+    /// The statement that a process executed at this moment.
+    pub(super) fn statement_at(&self, process: u32, at: i64) -> Option<StatementIndex> {
+        if let Doing::Statement(statement) = self.at(process, at) { Some(statement) } else { None }
     }
 
     /// The statement that a process may still have executed at a moment at which no sample met it: the last one before

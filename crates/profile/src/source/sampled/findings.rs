@@ -165,6 +165,11 @@ fn scarce(sampled: &Sampled, is_idle: bool, hidden: u64) -> Option<Finding> {
         ),
         // What was seen whole rests on no samples.
         _ if sampled.is_exact => return None,
+        0 if sampled.looks == 0 => {
+            "No sample was taken: that takes two polls, because each one stands for the time since the one before. \
+             Sample for longer."
+                .into()
+        }
         0 if hidden > 0 && !is_idle => {
             "No sample found a session at work among those that the role of readpath may see: there is no time to \
              divide. The role needs pg_read_all_stats to see the others."
@@ -212,7 +217,8 @@ fn hidden(hidden: u64, all: u64) -> Option<Finding> {
             "{} of {} {} and may not be seen: {} work is not in the profile, but in the server's account of time. \
              GRANT pg_read_all_stats (or pg_monitor) to the role of readpath.",
             grouped(hidden),
-            counted(all, "session", "sessions"),
+            // Parallel workers are among them: the server does not say which these are.
+            counted(all, "process", "processes"),
             if hidden == 1 { "belongs to another role" } else { "belong to other roles" },
             if hidden == 1 { "its" } else { "their" }
         );

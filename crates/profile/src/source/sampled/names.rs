@@ -277,19 +277,7 @@ impl Names {
         }
         let index = match id.parse::<i64>() {
             Ok(id) => self.with_query_id(id),
-            Err(_) => {
-                let key = FixedState::default().hash_one(id);
-                match self.by_folded.get(&key) {
-                    Some(known) => known.index,
-                    None => {
-                        let index = self.add(id.into(), "");
-                        if index != OTHER_STATEMENTS {
-                            self.by_folded.insert(key, Folded { index, is_identified: true });
-                        }
-                        index
-                    }
-                }
-            }
+            Err(_) => self.of_key(FixedState::default().hash_one(id), None, || id.into()),
         };
         let is_without = self.context.statements.get(index.0 as usize).is_some_and(|known| known.text.is_empty());
         if is_without && !text.is_empty() {
@@ -329,19 +317,23 @@ impl Names {
     fn with_text(&mut self, text: &str, hash: u64) -> StatementIndex {
         let folded = fold_text(text);
         let key = key_of(&folded);
-        let index = match self.by_folded.get(&key) {
-            Some(known) => known.index,
-            None => {
-                let index = self.add(format!("text-{key:016x}"), &folded);
-                if index != OTHER_STATEMENTS {
-                    self.by_folded.insert(key, Folded { index, is_identified: false });
-                    self.without_literals.insert(index);
-                }
-                index
-            }
-        };
+        let index = self.of_key(key, Some(&folded), || format!("text-{key:016x}"));
         if self.by_text.len() < TEXTS_MAX {
             self.by_text.insert(hash, index);
+        }
+        index
+    }
+
+    /// The statement of a key. A new one gets this identifier; it is the server's unless there is a text without
+    /// literals, by which the statement is one.
+    fn of_key(&mut self, key: u64, folded: Option<&str>, id: impl FnOnce() -> String) -> StatementIndex {
+        if let Some(known) = self.by_folded.get(&key) {
+            return known.index;
+        }
+        let index = self.add(id(), folded.unwrap_or_default());
+        if index != OTHER_STATEMENTS {
+            self.by_folded.insert(key, Folded { index, is_identified: folded.is_none() });
+            self.without_literals.extend(folded.map(|_| index));
         }
         index
     }

@@ -26,6 +26,8 @@ pub struct Observed {
     pub hidden: u64,
     /// What the server counted of statements meanwhile, by their identifiers, each with its text.
     pub counters: Option<BTreeMap<i64, (Counters, String)>>,
+    /// Whether that is of a part of the time alone.
+    pub is_counted_in_part: bool,
     /// What sampling took.
     pub own: OwnCost,
     /// Most that the server had worked for our session before the samples, and may have added to its account later.

@@ -8,7 +8,7 @@ use measure::sorting;
 use measure::words::Word;
 
 use super::blocks::Blocks;
-use super::charging::{Charged, Owner, ReadSink};
+use super::charging::{Charged, ReadSink};
 use super::price::{ByLength, LENGTHS, Price, length};
 use super::sketch::{Sketch, spread};
 use super::traced::{TracedRead, TracedRequest};
@@ -41,7 +41,7 @@ const RELATIONS_NAMED: usize = 3;
 /// Reads of one owner, one relation and one tier that took about as long as each other and are about as large.
 #[derive(Clone, Debug)]
 pub(in crate::source) struct Alike<'a> {
-    pub(in crate::source) owner: Owner,
+    pub(in crate::source) owner: Reader,
     pub(in crate::source) file: &'a Arc<str>,
     pub(in crate::source) tier: ReadTier,
     pub(in crate::source) sums: ReadSums,
@@ -68,7 +68,7 @@ struct Latencies {
 /// All reads so far.
 #[derive(Clone, Debug, Default)]
 pub(in crate::source) struct Reads {
-    pairs: HashMap<(Owner, u32), Sums, RandomState>,
+    pairs: HashMap<(Reader, u32), Sums, RandomState>,
     relations: Vec<(Arc<str>, Sums)>,
     numbers: HashMap<Arc<str>, u32, RandomState>,
     latencies: [Latencies; READ_TIERS],
@@ -145,7 +145,7 @@ impl Reads {
     }
 
     /// Adds reads that are alike; gives the row that they are in and the number of their relation.
-    pub(in crate::source) fn add(&mut self, alike: &Alike<'_>) -> ((Owner, u32), u32) {
+    pub(in crate::source) fn add(&mut self, alike: &Alike<'_>) -> ((Reader, u32), u32) {
         let Alike { owner, file, tier, sums, estimated } = alike;
         let relation = self.relation(file);
         let length = length(sums.blocks / sums.reads.max(1));
@@ -169,7 +169,7 @@ impl Reads {
     }
 
     /// Adds the blocks that the page cache gave an owner of a relation, as a sketch of them.
-    pub(in crate::source) fn add_blocks(&mut self, owner: &Owner, file: &Arc<str>, blocks: &Sketch) {
+    pub(in crate::source) fn add_blocks(&mut self, owner: &Reader, file: &Arc<str>, blocks: &Sketch) {
         let relation = self.relation(file);
         let pair = self.pair(owner, relation);
         self.relations[relation as usize].1.blocks.merge(blocks);
@@ -177,10 +177,10 @@ impl Reads {
     }
 
     /// The row of an owner's reads of a relation.
-    fn pair(&self, owner: &Owner, relation: u32) -> (Owner, u32) {
+    fn pair(&self, owner: &Reader, relation: u32) -> (Reader, u32) {
         let pair = (owner.clone(), relation);
         let has_room = self.pairs.len() < PAIRS_MAX || self.pairs.contains_key(&pair);
-        if has_room { pair } else { (Owner::Others, relation) }
+        if has_room { pair } else { (Reader::Others, relation) }
     }
 
     /// The number of a relation.
@@ -261,7 +261,7 @@ impl Reads {
 
     /// Rows by owner, those with most time first.
     fn readers(&self, name: &dyn Fn(&str) -> String) -> Vec<ReaderRow> {
-        let mut owners: BTreeMap<Owner, Vec<(u32, &Sums)>> = BTreeMap::new();
+        let mut owners: BTreeMap<Reader, Vec<(u32, &Sums)>> = BTreeMap::new();
         for ((owner, relation), sums) in &self.pairs {
             owners.entry(owner.clone()).or_default().push((*relation, sums));
         }
@@ -270,10 +270,8 @@ impl Reads {
         rows
     }
 
-    fn reader(&self, owner: Owner, mut of: Vec<(u32, &Sums)>, name: &dyn Fn(&str) -> String) -> ReaderRow {
-        let of_cache = |tier: &ReadTier| tier.is_of_page_cache();
-        let cached =
-            |sums: &Sums| -> u64 { ReadTier::all().filter(of_cache).map(|tier| sums.tiers.of(tier).reads).sum() };
+    fn reader(&self, owner: Reader, mut of: Vec<(u32, &Sums)>, name: &dyn Fn(&str) -> String) -> ReaderRow {
+        let cached = |sums: &Sums| sums.tiers.of_page_cache().reads;
         sorting::by_key(&mut of, |(relation, sums)| (std::cmp::Reverse(cached(sums)), *relation));
         let (mut tiers, mut estimated, mut lengths) = (ByTier::default(), 0, [0; LENGTHS]);
         let (mut blocks, mut squares) = (0, 0.0);
@@ -287,11 +285,11 @@ impl Reads {
         let named = of.iter().filter(|(_, sums)| cached(sums) > 0).take(RELATIONS_NAMED);
         let named = named.map(|(relation, _)| name(&self.relations[*relation as usize].0)).collect();
         let ahead = match &owner {
-            Owner::Statement(statement) => self.ahead.get(statement).copied().unwrap_or(0),
+            Reader::Statement(statement) => self.ahead.get(statement).copied().unwrap_or(0),
             _ => 0,
         };
         ReaderRow {
-            reader: named_reader(owner),
+            reader: owner,
             leaning: self.leaning(&tiers, &lengths, (blocks, squares.sqrt() as u64)).map(|leaning| {
                 let mean = (tiers.of_page_cache().bytes / leaning.reads.max(1)).max(1);
                 Leaning { ahead: (ahead / mean).min(leaning.reads), relations: named, ..leaning }
@@ -318,15 +316,6 @@ impl Reads {
     /// Reads that the device answered, and the mean time of one.
     pub(in crate::source) fn device(&self) -> (u64, Option<Ticks>) {
         self.price.mean()
-    }
-}
-
-fn named_reader(owner: Owner) -> Reader {
-    match owner {
-        Owner::Statement(index) => Reader::Statement(index),
-        Owner::Process(kind) => Reader::Process(kind.to_string()),
-        Owner::Unmet => Reader::Unmet,
-        Owner::Others => Reader::Others,
     }
 }
 

@@ -221,8 +221,7 @@ impl Seen {
     pub(super) fn close(mut self, hearing: &mut Hearing<'_>) -> f64 {
         let last = self.last();
         self.close_open(hearing);
-        let (session, first, unrecorded) = (self.index, self.first, Vec::new());
-        let segment = Segment { session, first, last, unrecorded, untimed: Ticks::ZERO };
+        let segment = Segment { session: self.index, first: self.first, last, ..Segment::default() };
         hearing.observer.segment(hearing.context, &segment);
         self.variance(last)
     }

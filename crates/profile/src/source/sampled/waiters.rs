@@ -126,26 +126,22 @@ impl Waiters {
     ) -> Option<u32> {
         let (from, until) = (*from, *until);
         let near = self.looks.iter().filter(|(at, _)| (from - NEAR_MICROS..=until + NEAR_MICROS).contains(at));
-        let mut candidates: Vec<(u64, i64, u32)> = Vec::new();
+        let mut candidates: Vec<(i64, u32)> = Vec::new();
         for (at, waiting) in near {
             let distance = (from - at).max(at - until).max(0);
             for process in waiting {
-                match candidates.iter_mut().find(|(_, _, known)| known == process) {
-                    Some(known) => known.1 = known.1.min(distance),
-                    None => candidates.push((0, distance, *process)),
+                match candidates.iter_mut().find(|(_, known)| known == process) {
+                    Some(known) => known.0 = known.0.min(distance),
+                    None => candidates.push((distance, *process)),
                 }
             }
         }
-        for (unlikely, _, process) in &mut candidates {
-            let statement = statement_of(*process);
-            *unlikely = u64::from(!statement.is_some_and(|statement| self.pairs.contains(&(statement, *relation))));
-        }
-        let charged = &self.charged;
-        let chosen = candidates.into_iter().min_by_key(|(unlikely, distance, process)| {
+        let is_likely = |process| statement_of(process).is_some_and(|statement| self.reads(statement, *relation));
+        let chosen = candidates.into_iter().min_by_key(|(distance, process)| {
             // Among those that waited equally near, the one to which least was charged.
-            (*unlikely, *distance / 1_000, charged.get(process).copied().unwrap_or(0), *process)
+            (!is_likely(*process), *distance / 1_000, self.charged.get(process).copied().unwrap_or(0), *process)
         });
-        chosen.map(|(_, _, process)| process)
+        chosen.map(|(_, process)| process)
     }
 }
 

@@ -42,7 +42,7 @@ impl Story {
 ///
 /// `turn` decides how the bytes are cut, and the unit of the times.
 pub(crate) fn feed(bytes: &[u8], turn: u64, scanner: &mut Scanner, batch: &mut Batch) -> Story {
-    batch.clear();
+    batch.bytes.clear();
     batch.bytes.extend_from_slice(bytes);
     let outcome = scanner.scan(batch, State::Between, ChunkEnd::File);
     assert_eq!(outcome.consumed, bytes.len(), "the scanner stopped before the file's end");

@@ -33,8 +33,7 @@ pub(super) fn compare(
     arguments.reading.refuse_reversed()?;
     let is_input = paths[0] == paths[1] && paths[0].as_os_str() == "-";
     if is_input {
-        let sentence = "standard input is read once: give a file to compare two periods of it.";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong("standard input is read once: give a file to compare two periods of it."));
     }
     let signals = signals()?;
     let mut is_all_there = true;
@@ -60,7 +59,7 @@ pub(super) fn compare(
         sides.push(side);
     }
     let [before, after] =
-        <[Side; 2]>::try_from(sides).map_err(|_| Failure::new(Exit::Failed, "a comparison needs two traces."))?;
+        <[Side; 2]>::try_from(sides).map_err(|_| Failure::failed("a comparison needs two traces."))?;
     refuse_two_sources([&before, &after].map(|side: &Side| (side.name.as_str(), side.ingested.source)))?;
     let settings = CompareSettings { top: arguments.top, hides_texts: arguments.no_text };
     let comparison = compare_profiles(before, after, settings);
@@ -77,7 +76,7 @@ fn periods(arguments: &Arguments) -> Result<[Period; 2], Failure> {
     let [first, second] = [first, second].map(|period| period.unwrap_or_default());
     if after.is_none() && first == second {
         let sentence = "--first and --second are the same period of one trace: give two periods, or a second trace.";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        return Err(Failure::wrong(sentence));
     }
     Ok([first, second])
 }
@@ -94,14 +93,14 @@ fn side(
     let is_by_period = chosen.is_read_by_period();
     let interval = match is_by_period {
         true => Interval::default(),
-        false => Interval::of_period(&period).map_err(|sentence| Failure::new(Exit::WrongCommandLine, sentence))?,
+        false => Interval::of_period(&period).map_err(Failure::wrong)?,
     };
     let reading = ReadOptions::of_this_machine();
     let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time, source };
     let filter = filter(&arguments.conditions);
     let named = match is_by_period && period != Period::default() {
-        true => format!("{} {period}", path.display()),
+        true => format!("{} {}", path.display(), period.in_whole_seconds()),
         false => path.display().to_string(),
     };
     let name = match &filter {
@@ -124,7 +123,7 @@ fn side(
         return Ok(Some(Side { name, ingested, executions, accepted: None }));
     }
     let side = cut.finish(&name, ingested);
-    side.map(Some).map_err(|sentence| Failure::new(Exit::Failed, format!("{sentence}.")))
+    side.map(Some).map_err(|sentence| Failure::failed(format!("{sentence}.")))
 }
 
 /// Refuses two sides of other sources, each by its name and by its source as a run document names it: they count
@@ -136,12 +135,12 @@ pub(super) fn refuse_two_sources(sides: [(&str, Option<&str>); 2]) -> Result<(),
     }
     let kind = |source: Option<&str>| {
         let row = SOURCES.iter().find(|row| row.name == source);
-        row.map_or_else(|| "of another source".into(), |row| format!("{} of {}", row.noun, row.database))
+        row.map_or_else(|| "of another source".into(), |row| format!("{} of {}", row.kind.noun, row.database))
     };
     let sentence = format!(
         "{before} is {} and {after} is {}: they measure different things and cannot be compared.",
         kind(first),
         kind(second)
     );
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
+    Err(Failure::wrong(sentence))
 }

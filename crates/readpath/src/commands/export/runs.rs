@@ -50,7 +50,7 @@ pub(super) fn export(
             Ok(None) => {}
             Ok(Some(run)) if written.contains(&run.id) => {
                 let sentence = format!("{reference} is the run {}, which is written already.", run.id);
-                failures.push(Failure::new(Exit::Failed, sentence));
+                failures.push(Failure::failed(sentence));
             }
             Ok(Some(run)) => {
                 writer.write(&run, &words(&run))?;
@@ -90,7 +90,7 @@ fn references(named: &[String], context: &Context) -> Result<(Vec<String>, Vec<F
              directory.",
             store.dir().display()
         );
-        return Err(Failure::new(Exit::Failed, sentence));
+        return Err(Failure::failed(sentence));
     }
     Ok((listing.runs.into_iter().rev().map(|run| run.id).collect(), failures))
 }

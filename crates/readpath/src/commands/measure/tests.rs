@@ -174,6 +174,21 @@ fn an_interrupt_completes_what_goes_on_until_then_and_nothing_else() {
 }
 
 #[test]
+fn a_profile_that_a_signal_ends_is_not_said_to_have_finished_cases() {
+    let said = |rows: usize| {
+        let run = new_run(&context(None, None, true), "profile", Host::default());
+        let mut journal = RunJournal::new(run, None, Progress::none());
+        for _ in 0..rows {
+            journal.keep(Case::default()).unwrap();
+        }
+        conclude(&mut journal, Ok(()), Some(15));
+        journal.into_run().findings.remove(0).message
+    };
+    assert_eq!(said(0), "The run was interrupted by SIGTERM; there is no profile yet, and nothing is kept.");
+    assert_eq!(said(119), "The run was interrupted by SIGTERM; what was read before is shown here only.");
+}
+
+#[test]
 fn an_interrupted_run_names_the_files_that_it_did_not_measure() {
     let said = |names: &[&str]| {
         let mut journal = journal(None);

@@ -19,7 +19,7 @@ use experiments::{Journal, Stop};
 use super::reading::nothing_read;
 use super::renewed_page::RenewedPage;
 use super::{Arguments, chosen, instruments, read_all, refuse_unused_of_source, settings, take};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::options::Context;
 use crate::run_journal::RunJournal;
 
@@ -114,7 +114,7 @@ pub(super) fn follow(
     match (pages.is_all_there, pages.nothing) {
         (Some(is_all_there), _) => Ok(is_all_there),
         (None, Some(nothing)) => Err(nothing),
-        (None, None) => Err(Failure::new(Exit::Failed, "no call and no wait was written while it was followed.")),
+        (None, None) => Err(Failure::failed("no call and no wait was written while it was followed.")),
     }
 }
 
@@ -247,7 +247,7 @@ fn is_less(sizes: &Sizes, known: &Sizes) -> bool {
 }
 
 fn unreadable(problem: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Failed, format!("{problem}."))
+    Failure::failed(format!("{problem}."))
 }
 
 #[cfg(test)]

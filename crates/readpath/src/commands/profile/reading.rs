@@ -15,7 +15,7 @@ use ::profile::input::{Problem, is_packed_name};
 use clap::Args;
 use experiments::Stop;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// How often the progress line changes.
 const REFRESH: Duration = Duration::from_millis(200);
@@ -50,8 +50,7 @@ impl ReadingArguments {
     pub(in crate::commands) fn refuse_reversed(&self) -> Result<(), Failure> {
         match (self.since, self.until) {
             (Some(since), Some(until)) if until < since => {
-                let sentence = format!("--since {since} is behind --until {until}: no file was written then.");
-                Err(Failure::new(Exit::WrongCommandLine, sentence))
+                Err(Failure::wrong(format!("--since {since} is behind --until {until}: no file was written then.")))
             }
             _ => Ok(()),
         }
@@ -135,7 +134,7 @@ pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Fai
     if !ingested.problems.is_empty() {
         sentence = format!("{sentence} Not read either: {}.", reasons(ingested));
     }
-    Err(Failure::new(Exit::Failed, sentence))
+    Err(Failure::failed(sentence))
 }
 
 /// Reasons that are given; the others are counted.
@@ -154,5 +153,7 @@ pub(in crate::commands) fn nothing_read(ingested: &Ingested) -> Failure {
     let is_of_recording = |problem: &Problem| matches!(problem, Problem::NotRecorded { .. });
     // A recording is no trace, and says all by itself.
     let beginning = if ingested.problems.iter().all(is_of_recording) { "" } else { "no trace was read: " };
-    Failure::new(Exit::Failed, format!("{beginning}{}.", reasons(ingested)))
+    let sentence = format!("{beginning}{}.", reasons(ingested));
+    let is_backwards = |problem: &Problem| matches!(problem, Problem::NotRecorded { is_backwards: true, .. });
+    if ingested.problems.iter().any(is_backwards) { Failure::wrong(sentence) } else { Failure::failed(sentence) }
 }

@@ -128,20 +128,18 @@ impl RunningArguments {
             );
         }
         refuse_unused(matches, &OF_FILES.map(|(id, reason)| (id, false, reason)))?;
-        let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
+        let wrong = |sentence: &str| Err(Failure::wrong(sentence));
         self.sampling.refuse_rate()?;
         if self.duration == Some(Nanos(0)) {
-            return wrong("--duration 0: nothing can be sampled in no time.".into());
+            return wrong("--duration 0: nothing can be sampled in no time.");
         }
         match (self.is_given()?, self.command.is_empty()) {
             (true, false) => wrong(
-                "a command is the load of a private server (--on postgres:18); start that of a given server yourself."
-                    .into(),
+                "a command is the load of a private server (--on postgres:18); start that of a given server yourself.",
             ),
             (false, true) if !self.sampling.dry_run => wrong(
                 "a private server does nothing by itself: give a command after --, such as \
-                 `readpath profile --on postgres:18 -- sh -c 'pgbench -i && pgbench -T 20'`."
-                    .into(),
+                 `readpath profile --on postgres:18 -- sh -c 'pgbench -i && pgbench -T 20'`.",
             ),
             _ => Ok(()),
         }
@@ -155,12 +153,12 @@ impl RunningArguments {
             "there is no file {name}, and --on names no server that the program {name} could be the load of: \
              `readpath profile --on postgres:18 -- {name} ...` profiles a private one under it."
         );
-        Err(Failure::new(Exit::WrongCommandLine, sentence))
+        Err(Failure::wrong(sentence))
     }
 
     fn place(&self) -> Result<Place, Failure> {
         let word = self.on.as_deref().unwrap_or_default();
-        word.parse().map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+        word.parse().map_err(Failure::wrong)
     }
 
     fn is_given(&self) -> Result<bool, Failure> {
@@ -179,7 +177,7 @@ impl RunningArguments {
     /// The address and the version of the server, as far as they are known before it is connected to or started.
     pub(super) fn known(&self, context: &Context) -> Result<(Address, u32), Failure> {
         let place = self.place()?;
-        let major = place.major().map_err(|error| Failure::new(Exit::Failed, error))?.unwrap_or(ASSUMED_MAJOR);
+        let major = place.major().map_err(Failure::failed)?.unwrap_or(ASSUMED_MAJOR);
         let address = match &place {
             Place::Given(address) => completed(address, context)?,
             _ => Address::nowhere(),
@@ -227,17 +225,15 @@ pub(super) fn profile(
     stop: &Stop,
 ) -> Result<Ending, Failure> {
     let running = &arguments.running;
-    let failed = |error: server::ServerError| Failure::new(Exit::Failed, error.without_options());
     let (address, private) = match running.place()? {
         Place::Given(address) => (completed(&address, context)?, None),
         place => {
-            let private = start(&place, context, journal, stop)
-                .map_err(|error: PrivateServerError| Failure::new(Exit::Failed, error))?;
+            let private = start(&place, context, journal, stop).map_err(Failure::failed)?;
             (Address::of(private.config()), Some(private))
         }
     };
     let settings = running.sampling.settings(arguments.reading.think_time());
-    let mut watch = Watch::open(&address, settings, instruments(arguments), stop.share()).map_err(failed)?;
+    let mut watch = Watch::open(&address, settings, instruments(arguments), stop.share())?;
     let mut load = match &private {
         Some(private) => Some(Load::start(&running.command, private)?),
         None => None,
@@ -259,7 +255,7 @@ pub(super) fn profile(
     match &running.exact {
         None => watch.run(limit, &mut each),
         Some(chosen) => {
-            let refused = |why| Failure::new(Exit::Failed, format!("--exact: {why}."));
+            let refused = |why| Failure::failed(format!("--exact: {why}."));
             let mut announce = |cost: &str| output::announce(&format!("{cost}\n"));
             watch.run_exact(chosen.clone(), limit, &mut announce, &mut each).map_err(refused)?;
         }
@@ -354,7 +350,6 @@ impl Pages {
 
 #[cfg(test)]
 mod tests {
-    use super::super::define;
     use super::*;
     use crate::from_file::of_line;
 
@@ -369,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_load_that_runs_for_days_is_sampled_to_its_end() {
-        let duration = |line: &str| of_line::<Arguments>(define, line).running.duration();
+        let duration = |line: &str| of_line::<Arguments>(Arguments::augment_args, line).running.duration();
         assert!(duration("--on postgres:18 -- pgbench -T 172800") > Duration::from_secs(365 * 86_400));
         assert_eq!(duration("--on postgres:18 --for 5s -- pgbench"), Duration::from_secs(5));
         assert_eq!(duration("--on postgres://me@host/db"), Duration::from_secs(60));

@@ -74,7 +74,7 @@ impl<'a> Making<'a> {
             return Ok(Exit::Done);
         }
         let sentence = format!("{} failed: {}.", share(failed.len(), runs.len()), failed.join("; "));
-        Err(Failure::new(Exit::Failed, sentence))
+        Err(Failure::failed(sentence))
     }
 
     /// Says which run begins, and parts its page from the one before.
@@ -90,7 +90,7 @@ impl<'a> Making<'a> {
 
     fn one(&mut self, run: &PlannedRun, signals: &Signals) -> Result<Ended, Failure> {
         let not_started = |error: io::Error| {
-            Failure::new(Exit::Failed, format!("the process of run {} could not be started: {error}", run.name))
+            Failure::failed(format!("the process of run {} could not be started: {error}", run.name))
         };
         let order = self.order(run).map_err(not_started)?;
         let (child, mut sheet) = match start(&order) {

@@ -23,15 +23,15 @@ pub(super) struct Exception {
     pub(super) needs: Needs,
 }
 
-/// The first one with the beginning of an example holds for it. A cell of a mebibyte and 20 000 rows take seconds, and
-/// the experiments' own sizes minutes and gigabytes.
+/// The first one with the beginning of an example holds for it. A cell of a mebibyte or less and 20 000 rows take
+/// seconds, and the experiments' own sizes minutes and gigabytes.
 pub(super) const EXCEPTIONS: [Exception; 20] = [
-    tried("readpath ladder", "--size 64MiB", Needs::Nothing),
+    tried("readpath ladder", "--size 64MiB --huge-pages off", Needs::Nothing),
     tried("cargo run --release -p contest", "", Needs::Elsewhere("a contest needs its peers, and minutes")),
     tried("./check", "", Needs::Elsewhere("it runs all tests, of which this is one")),
-    tried("readpath lio --on sqlite", "--payload 1MiB --repeat 1", Needs::Nothing),
+    tried("readpath lio --on sqlite", "--payload 256KiB --repeat 1", Needs::Nothing),
     tried("readpath lio --on postgres://me@localhost/shop --dry-run", "", Needs::Nothing),
-    tried("readpath lio --on postgres://me@localhost/shop", "--payload 1MiB --repeat 1", Needs::Server),
+    tried("readpath lio --on postgres://me@localhost/shop", "--payload 256KiB --repeat 1", Needs::Server),
     tried("readpath lio", "--payload 1MiB --repeat 1", Needs::Nothing),
     tried("readpath scan --on postgres:18", "--rows 20000 --repeat 1 --no-valgrind", Needs::Fetched),
     tried("readpath scan", "--rows 20000 --repeat 1 --no-zone-maps", Needs::Valgrind),

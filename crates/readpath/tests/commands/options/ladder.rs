@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::children::interrupt;
 use crate::user::{User, complaint};
 
-/// The options that are tried here; `--huge-pages` is where a ladder runs to its end, in `measuring.rs`.
+/// The options that are tried here; `--huge-pages` is where a ladder runs to its end, in `examples.rs`.
 pub(super) const TRIED: [&str; 9] =
     ["--dir", "--size", "--on", "--seed", "--huge-pages", "--format", "--store", "--no-store", "--quiet"];
 

@@ -10,7 +10,7 @@ use super::{Ended, crossovers, is_advised, is_excepted, is_of_set, part};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
-use crate::page::wording::{joined, once};
+use crate::page::wording::joined;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
 /// The constant that is asked about most.
@@ -192,7 +192,7 @@ fn plans(run: &Run) -> Option<Chart> {
     let timed = changed.iter().copied().filter_map(|case| Some(Timed { case, row: plan(case, group(&sets, case))? }));
     let mut timed: Vec<Timed<'_>> = timed.collect();
     let untimed = changed.len() - timed.len();
-    let groups = once(timed.iter().map(|one| one.row.group.clone()));
+    let groups = sorting::each_once(timed.iter().map(|one| one.row.group.clone()));
     sorting::by(&mut timed, |one, other| other.factor().total_cmp(&one.factor()));
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
     let shown: Vec<&Timed<'_>> = groups.iter().flat_map(|group| shown_of(&timed, group, most)).collect();

@@ -194,8 +194,7 @@ fn times(cases: &[&Case]) -> Option<Table> {
         })
         .column("fastest", Align::Word, |one| one.fastest())
         .column("own", Align::Word, |one| one.chosen(true))
-        .column("measured", Align::Word, |one| one.chosen(false))
-        .optional()
+        .optional("measured", Align::Word, |one| one.chosen(false))
         .groups(|one| if one.order == "clustered" { "in the order of the index" } else { "scattered" }.into());
     let title = "Rows by each path in milliseconds, cached by the server; which path is the fastest, and which the \
                  planner chooses with its own constants and with the measured ones:";
@@ -235,9 +234,8 @@ fn switches(cases: &[&Case]) -> Option<Table> {
         .column("rows", Align::Left, |case| what(case))
         .column("fastest", Align::Right, |case| rows(Some(case)))
         .column("own", Align::Word, |case| with_verdict(case, true))
-        .each(has_measured.then_some("measured"), |table, heading| {
-            table.column(heading, Align::Word, |case| with_verdict(case, false))
-        })
+        .column("measured", Align::Word, |case| with_verdict(case, false))
+        .only_where(has_measured)
         .groups(|case| if is_of(case, "clustered") { "in the order of the index" } else { "scattered" }.into())
         .titled("Where the fastest path changes, and where the planner does (–: nowhere within what was tried):")
         .unless_empty()

@@ -13,7 +13,6 @@ use super::statements::{OTHERS, response_time};
 use super::time::{served, title_in};
 use crate::body::drawing::{Drawing, figure};
 use crate::body::source::is_log;
-use crate::page::wording::once;
 use crate::page::{Axis, Chart, Datum, Key, Line, Place, Plot, Row, Shape};
 
 /// Statements of the Pareto curve.
@@ -238,7 +237,7 @@ fn miss_curve(run: &Run) -> Option<Chart> {
 /// Sessions by class.
 fn sessions(run: &Run) -> Option<Chart> {
     let all: Vec<Fact> = session_rows(run, "class").filter(is_served).collect();
-    let mut classes = once(all.iter().map(|row| row.text("class")));
+    let mut classes = sorting::each_once(all.iter().map(|row| row.text("class")));
     let order = by_time(run);
     sorting::by_key(&mut classes, |class| place_in(&order, class));
     let key = |class: &str| classes.iter().position(|known| *known == class).unwrap_or(0).min(CLASSES_MAX);

@@ -26,14 +26,12 @@ pub(super) fn table(run: &Run) -> Option<Table> {
         .column("more cache", Align::Decimal, |row| row.number("extra_bytes").map(Cell::bytes))
         .column("block reads avoided", Align::Right, |row| Cell::count(row.value("reads_avoided").unwrap_or(0.0)))
         .column("%", Align::Right, |row| row.value("share_avoided").map(percent))
-        .each(is_sampled.then_some("± %"), |table, heading| {
-            table.column(heading, Align::Right, |row| row.value("share_error").map(percent))
-        })
+        .column("± %", Align::Right, |row| row.value("share_error").map(percent))
+        .only_where(is_sampled)
         .cells("", Align::Bar, bars)
-        .column("time avoided", Align::Decimal, |row| {
+        .optional("time avoided", Align::Decimal, |row| {
             row.value("time_avoided").filter(|micros| *micros >= MICROS_MIN).map(of_micros)
         })
-        .optional()
         .noted(format!("{note}{}", block_size(run).unwrap_or_default()))
         .unless_empty()
 }

@@ -64,18 +64,13 @@ fn accesses(run: &Run, heading: &str, is_shown: fn(&str) -> bool) -> Option<Tabl
         .column("waits", Align::Right, |(_, _, latency)| Cell::count(latency.statistics.n as f64))
         .column("median", Align::Decimal, |(_, _, latency)| of_micros(latency.median()).with_spread(latency))
         .column("mean", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.mean))
-        .column("p90", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p90))
-        .optional()
-        .column("p99", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p99))
-        .optional()
-        .column("blocks each", Align::Decimal, |(row, ..)| {
+        .optional("p90", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p90))
+        .optional("p99", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p99))
+        .optional("blocks each", Align::Decimal, |(row, ..)| {
             sizes(row).map(|sizes| Cell::digits(sizes.mean, Unit::Count))
         })
-        .optional()
-        .column("a block", Align::Decimal, |(row, ..)| sizes(row).map(|_| shown(row.value("time_per_block"))))
-        .optional()
-        .column("max", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.max))
-        .optional()
+        .optional("a block", Align::Decimal, |(row, ..)| sizes(row).map(|_| shown(row.value("time_per_block"))))
+        .optional("max", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.max))
         .unless_empty()
 }
 
@@ -102,10 +97,8 @@ fn tiers_of(tiers: &[Row], title: &str) -> Table {
         .column("%", Align::Right, |tier| tier.value("share").map(percent))
         .column("% of time", Align::Right, |tier| share(tier.total(), all_time))
         .column("typical", Align::Decimal, |tier| tier.value("mode").map(of_micros))
-        .column("mean", Align::Decimal, |tier| tier.value("mean").map(of_micros))
-        .optional()
-        .column("below", Align::Decimal, |tier| tier.value("below").map(of_micros))
-        .optional()
+        .optional("mean", Align::Decimal, |tier| tier.value("mean").map(of_micros))
+        .optional("below", Align::Decimal, |tier| tier.value("below").map(of_micros))
         .done()
 }
 

@@ -29,6 +29,7 @@ const IDLE_PART_MIN: f64 = 0.05;
 /// What was sampled, in one line.
 pub(super) fn overview(run: &Run, sampling: &Row, sessions: f64) -> String {
     let value = |name: &str| sampling.value(name);
+    let of_time = |name: &str| value(name).filter(|_| has_time(sampling));
     let active = |name: &str, title: &str| value(name).map(|active| format!("{title} {}", three_digits(active)));
     let is_exact = value("changes").is_some();
     // Without it, a mean that a short burst lifts above the 99th percentile looks like an error.
@@ -42,15 +43,20 @@ pub(super) fn overview(run: &Run, sampling: &Row, sessions: f64) -> String {
     let quantiles = if quantiles.is_empty() { quantiles } else { format!(" ({quantiles})") };
     let parts = [
         Some(counted(sessions, "session", "sessions")),
-        value("sampled").map(|time| format!("{} {}", exact_time(time), if is_exact { "watched" } else { "sampled" })),
+        of_time("sampled").map(|time| format!("{} {}", exact_time(time), if is_exact { "watched" } else { "sampled" })),
         match value("changes") {
             Some(changes) => Some(counted(changes, "change of a wait", "changes of waits")),
             None => value("looks").map(|looks| counted(looks, "poll", "polls")),
         },
-        value("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
+        of_time("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
         in_idle_waits(run, sampling).map(|idle| format!("{} of them in idle waits", three_digits(idle))),
     ];
     joined(parts.into_iter().flatten(), ", ")
+}
+
+/// Whether the polls stand for any time: the first one stands for none.
+fn has_time(sampling: &Row) -> bool {
+    sampling.value("sampled").is_none_or(|time| time > 0.0)
 }
 
 /// How many of the sessions at work were on average in waits that are no response time, such as `pg_sleep`: the server
@@ -70,7 +76,10 @@ pub(super) fn own_cost(sampling: &Row) -> Option<Section> {
         sampling
             .value("change_time")
             .map(|time| format!("{} from its session per change", Cell::time(time * 1e3).text)),
-        sampling.value("sample_time").map(|time| format!("{} per poll", Cell::time(time * 1e3).text)),
+        sampling
+            .value("sample_time")
+            .filter(|_| has_time(sampling))
+            .map(|time| format!("{} per poll", Cell::time(time * 1e3).text)),
     ];
     let parts = joined(parts.into_iter().flatten(), ", ");
     (!parts.is_empty()).then(|| Section::Text(format!("Own cost: {parts}.")))
@@ -88,12 +97,9 @@ pub(super) fn blockers(run: &Run) -> Option<Table> {
         .column(scale.heading, Align::Right, |row| row.value("total").map(|time| scale.cell(time)))
         .column("%", Align::Right, |row| share(row.total(), total))
         .column("samples", Align::Right, |row| row.value("samples").map(count))
-        .column("waits for", Align::Left, |row| row.text("event"))
-        .optional()
-        .column("last seen", Align::Left, |row| row.text("state"))
-        .optional()
-        .column("statement", Align::Left, |row| row.text("id"))
-        .optional()
+        .optional("waits for", Align::Left, |row| row.text("event"))
+        .optional("last seen", Align::Left, |row| row.text("state"))
+        .optional("statement", Align::Left, |row| row.text("id"))
         .noted(with_left_out("", all.len().saturating_sub(LINES_MAX)))
         .unless_empty()
 }

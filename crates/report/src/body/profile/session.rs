@@ -54,7 +54,7 @@ pub(super) fn table(run: &Run, count: f64) -> Option<Table> {
         .column(format!("sessions, {}", scale.heading), Align::Left, |(name, _)| name.clone())
         .each(COLUMNS.iter().enumerate(), |table, (index, (metric, heading))| {
             let table = table.column(*heading, Align::Right, |(_, rows)| sum(rows, metric).map(|us| scale.cell(us)));
-            if index == 0 { table } else { table.optional() }
+            if index == 0 { table } else { table.with_last_optional() }
         });
     (sessions.len() > 1).then(|| table.done())
 }
@@ -80,14 +80,12 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
     let table = Table::over(&scopes[..scopes.len().min(LINES_MAX)])
         .each(names.iter().enumerate(), |table, (index, name)| {
             let table = table.column(*name, Align::Left, |scope| scope.text(name));
-            if index < 2 { table } else { table.optional() }
+            if index < 2 { table } else { table.with_last_optional() }
         })
         .column(scale.heading, Align::Right, |scope| scale.cell(time(scope)))
         .column("%", Align::Right, |scope| share(time(scope), total))
-        .column("CPU", Align::Right, |scope| scope.value("cpu").map(|us| scale.cell(us)))
-        .optional()
-        .column("reads", Align::Right, |scope| scope.value("physical_reads").map(count))
-        .optional()
+        .optional("CPU", Align::Right, |scope| scope.value("cpu").map(|us| scale.cell(us)))
+        .optional("reads", Align::Right, |scope| scope.value("physical_reads").map(count))
         .noted(with_left_out(remark, scopes.len().saturating_sub(LINES_MAX)));
     (scopes.len() > 1).then(|| table.done())
 }

@@ -144,12 +144,9 @@ fn waits(waits: &[Row], total: f64) -> Option<Table> {
         .column("%", Align::Right, |wait| share(wait.total(), total))
         .column("count", Align::Right, |wait| wait.value("calls").map(count))
         .column("mean", Align::Decimal, |wait| wait.value("mean").map(of_micros))
-        .column("min", Align::Decimal, |wait| wait.value("min").map(of_micros))
-        .optional()
-        .column("max", Align::Decimal, |wait| wait.value("max").map(of_micros))
-        .optional()
-        .column("blocks", Align::Right, |wait| wait.value("blocks").filter(|blocks| *blocks > 0.0).map(count))
-        .optional()
+        .optional("min", Align::Decimal, |wait| wait.value("min").map(of_micros))
+        .optional("max", Align::Decimal, |wait| wait.value("max").map(of_micros))
+        .optional("blocks", Align::Right, |wait| wait.value("blocks").filter(|blocks| *blocks > 0.0).map(count))
         .unless_empty()
 }
 
@@ -171,8 +168,7 @@ fn plan(lines: &[Row]) -> Table {
             format!("{}{}", "  ".repeat(level(line)), line.text("operation"))
         })
         .column("rows", Align::Right, |line| line.value("rows").map(count))
-        .column("expected", Align::Right, |line| line.value("estimated_rows").map(count))
-        .optional()
+        .optional("expected", Align::Right, |line| line.value("estimated_rows").map(count))
         .each((total > 0.0).then_some(scale), |table, scale| {
             table
                 .column(format!("own {}", scale.heading), Align::Right, |line| {
@@ -180,12 +176,9 @@ fn plan(lines: &[Row]) -> Table {
                 })
                 .column("%", Align::Right, |line| line.value("time").and_then(|us| share(us, total)))
         })
-        .column("own gets", Align::Right, |line| line.value("gets").map(count))
-        .optional()
-        .column("own reads", Align::Right, |line| line.value("physical_reads").map(count))
-        .optional()
-        .column("starts", Align::Right, |line| line.value("starts").map(count))
-        .optional()
+        .optional("own gets", Align::Right, |line| line.value("gets").map(count))
+        .optional("own reads", Align::Right, |line| line.value("physical_reads").map(count))
+        .optional("starts", Align::Right, |line| line.value("starts").map(count))
         .noted(expected(lines))
         .done()
 }

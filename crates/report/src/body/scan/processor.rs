@@ -57,9 +57,7 @@ fn kernel(cases: &[&Case]) -> Option<Table> {
     let disturbed: Vec<&Case> = cases.iter().copied().filter(disturbed).collect();
     Table::over(&disturbed)
         .column("the kernel, a pass", Align::Left, |case| label(case))
-        .each(KERNEL, |table, (heading, spec)| {
-            table.column(heading, Align::Decimal, |case| Cell::of(case, &spec)).optional()
-        })
+        .each(KERNEL, |table, (heading, spec)| table.optional(heading, Align::Decimal, |case| Cell::of(case, &spec)))
         .groups(|case| subject(case))
         .unless_empty()
 }
@@ -130,12 +128,9 @@ fn stalls(cases: &[&Case]) -> Option<Table> {
     };
     let table = Table::over(cases)
         .column("% of cycles", Align::Left, |case| label(case))
-        .column("stalled, front end", Align::Decimal, |case| share(case, "stalled_cycles_frontend"))
-        .optional()
-        .column("stalled, back end", Align::Decimal, |case| share(case, "stalled_cycles_backend"))
-        .optional()
-        .column("least counted", Align::Right, |case| least_counted(case))
-        .optional()
+        .optional("stalled, front end", Align::Decimal, |case| share(case, "stalled_cycles_frontend"))
+        .optional("stalled, back end", Align::Decimal, |case| share(case, "stalled_cycles_backend"))
+        .optional("least counted", Align::Right, |case| least_counted(case))
         .groups(|case| subject(case))
         .done();
     let is_empty = table.columns.iter().skip(1).flat_map(|column| &column.cells).all(Cell::is_blank);

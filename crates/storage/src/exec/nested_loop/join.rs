@@ -1,5 +1,7 @@
 //! What a join is asked, and what it gives.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::page::row::RowView;
 
 /// How the rows of the inner table are gathered.
@@ -37,6 +39,8 @@ pub struct Join<'q> {
     pub pages_at_once: usize,
     /// How.
     pub method: Method,
+    /// Raised where the user asks to stop: the join then ends early.
+    pub stop: &'q AtomicBool,
 }
 
 /// What was found and what it took.

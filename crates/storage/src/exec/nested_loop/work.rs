@@ -55,6 +55,11 @@ impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
         })
     }
 
+    /// [`StorageError::Stopped`] where the user asked to stop.
+    pub(super) fn unless_stopped(&self) -> Result<(), StorageError> {
+        StorageError::unless_stopped(self.join.stop)
+    }
+
     /// Whether there are outer rows that were not looked up yet.
     pub(super) fn has_more(&self) -> bool {
         self.looked_up < self.join.outer.len()
@@ -62,6 +67,7 @@ impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
 
     /// Looks up the keys of the next outer rows, at most `count`, all at once.
     pub(super) fn look_up_next(&mut self, count: usize, hits: &mut Vec<Hit>) -> Result<(), StorageError> {
+        self.unless_stopped()?;
         let from = self.looked_up;
         let keys = &self.join.outer[from..from.saturating_add(count).min(self.join.outer.len())];
         self.wanted.clear();
@@ -82,6 +88,7 @@ impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
     /// Takes as many rows at a time as keep their pages, and those of the rows before, within one prefetch request.
     pub(super) fn fetch(&mut self, mut hits: &[Hit]) -> Result<(), StorageError> {
         while !hits.is_empty() {
+            self.unless_stopped()?;
             let (now, later) = hits.split_at(self.find_missing(hits));
             self.gathered.ask(self.access, &self.missing)?;
             self.hand_on_coming(self.kept())?;
@@ -95,6 +102,7 @@ impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
     /// As many rows at a time as in [`fetch`](Work::fetch).
     pub(super) fn fetch_awaited(&mut self, mut hits: &[Hit]) -> Result<(), StorageError> {
         while !hits.is_empty() {
+            self.unless_stopped()?;
             let (now, later) = hits.split_at(self.find_missing(hits));
             self.gathered.load(self.access, &self.missing, usize::MAX)?;
             self.hand_on(now)?;

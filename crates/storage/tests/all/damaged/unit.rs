@@ -12,7 +12,7 @@ use storage::page::row::{self, Value};
 use storage::page::{PageBytes, PageKind, PageMut};
 use storage::unit::Level;
 use storage::unit::format::{ENTRY_BYTES, HEADER_BYTES, SECTION_BYTES_MAX, Section};
-use storage::unit::section::{Numbers, Texts};
+use storage::unit::section::Numbers;
 use storage::unit::table::{BLOCK_BYTES, UnitPlan, UnitReader, UnitTable, fill_block};
 use storage::{PageId, SegmentId, StorageError};
 
@@ -194,12 +194,24 @@ fn read(reader: &mut UnitReader<'_, Blocks>, column: usize, kind: ColumnType) ->
     assert!(raw.len() <= SECTION_BYTES_MAX as usize, "a section of {} bytes", raw.len());
     let rows = reader.rows() as usize;
     if kind == ColumnType::Text
-        && let Ok(texts) = Texts::parse(&raw, rows)
+        && let Some(texts) = texts(&raw, rows)
     {
         let (count, bytes) = texts.iter().fold((0, 0), |(count, bytes), text| (count + 1, bytes + text.len()));
         assert_eq!((count, bytes), (rows, raw.len() - 2 * rows), "texts that are not all there");
     }
     Ok(())
+}
+
+/// The texts of a raw section of this many rows, in their order, a null's empty; `None` where it is no such section.
+pub(crate) fn texts(raw: &[u8], rows: usize) -> Option<Vec<&[u8]>> {
+    let (lengths, mut rest) = raw.split_at_checked(2 * rows)?;
+    let mut texts = Vec::with_capacity(rows);
+    for length in lengths.as_chunks::<2>().0 {
+        let (text, behind) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+        texts.push(text);
+        rest = behind;
+    }
+    rest.is_empty().then_some(texts)
 }
 
 /// The answer value by value.

@@ -65,10 +65,7 @@ fn read_pass(
         match outcome.failure {
             // Reads that ^C cut short give no figure.
             _ if stop.load(Ordering::Relaxed) => Err(SubjectError::Stopped),
-            Some(failure) => Err(SubjectError::Failed(format!(
-                "{}: {failure}; the cases that were finished before are kept",
-                path.display()
-            ))),
+            Some(failure) => Err(SubjectError::Failed(format!("{}: {failure}", path.display()))),
             None => {
                 let reads = outcome.latency.reads();
                 let micros = match outcome.segments().as_slice() {

@@ -14,7 +14,7 @@ use measure::Nanos;
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
 use storage::btree::{BTree, KeyKind};
-use storage::catalog::{TableInfo, TableSpec};
+use storage::catalog::{DirectoryUse, TableInfo, TableSpec};
 use storage::exec::nested_loop::{self, Join, JoinResult, Method};
 use storage::heap::loader;
 use storage::heap::{HeapTable, PageAccess};
@@ -23,7 +23,7 @@ use storage::page::id::PAGE_SIZE;
 use storage::page::number;
 use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError};
-use sys::file::{Caching, Target};
+use sys::file::{Caching, Target, is_in_memory};
 use sys::memory::Pages;
 use sys::process::process_cpu;
 use sys::read::{MethodRow, best_method};
@@ -81,6 +81,9 @@ pub struct JoinEngine {
     method: &'static MethodRow,
     method_name: &'static str,
     prepared: Option<Prepared>,
+    in_use: Option<DirectoryUse>,
+    /// Raised where the user asks to stop: a pass then ends early.
+    pub(super) stop: Arc<AtomicBool>,
 }
 
 /// A table and its index, on the disk.
@@ -131,6 +134,7 @@ struct Opened {
     clock: DeviceClock,
     /// The files, where they are read through the page cache.
     buffered: Vec<Target>,
+    stop: Arc<AtomicBool>,
 }
 
 /// The I/O method of reads that are gathered.
@@ -160,7 +164,8 @@ impl JoinEngine {
     pub fn new(asked: Asked, clock: Clock) -> Result<JoinEngine, SubjectError> {
         let method = method_of(&asked);
         let caching = if asked.buffered { Caching::Buffered } else { Caching::Direct };
-        let mut engine = JoinEngine { asked, caching, clock, method, method_name: method.name, prepared: None };
+        let (method_name, prepared, in_use, stop) = (method.name, None, None, Arc::default());
+        let mut engine = JoinEngine { asked, caching, clock, method, method_name, prepared, in_use, stop };
         if let Some(device) = engine.open_device()? {
             let slots = Slots { method: Some(method), depth: engine.asked.depth, bytes: PAGE_SIZE, pages: Pages::Huge };
             engine.method_name = device.witnesses().method_name(slots);
@@ -231,7 +236,7 @@ impl JoinEngine {
         let index_segment =
             pool.add_segment(of_index, index.built.pages, move |bytes, page| nodes(bytes, page.number))?;
         let (table, tree) = (HeapTable::new(table, table_segment), index.tree(index_segment, table_segment));
-        Ok(Opened { pool, table, tree, meters, clock, buffered })
+        Ok(Opened { pool, table, tree, meters, clock, buffered, stop: Arc::clone(&self.stop) })
     }
 }
 
@@ -267,7 +272,7 @@ impl Opened {
 
     fn join(&self, session: &Session<'_>, outer: &[Option<i64>], method: Method) -> Result<JoinResult, StorageError> {
         let pages_at_once = self.pool.pages_ahead();
-        let join = Join { outer, column: VALUE, pages_at_once, method };
+        let join = Join { outer, column: VALUE, pages_at_once, method, stop: &self.stop };
         nested_loop::run(session, &self.tree, &join, None)
     }
 
@@ -275,6 +280,9 @@ impl Opened {
         let mut scanned = Scanned::default();
         let in_order = InOrder::new(&self.pool, session, self.table.pages());
         for number in 0..self.table.pages() {
+            if number.is_multiple_of(in_order.at_once) {
+                StorageError::unless_stopped(&self.stop)?;
+            }
             let page = in_order.get(self.table.page(number))?;
             for row in PageView::verified(&page).rows() {
                 scanned.rows += 1;
@@ -298,6 +306,14 @@ impl JoinEngine {
     ) -> Result<[u64; 2], SubjectError> {
         self.prepared = None;
         let directory = &self.asked.directory;
+        if self.asked.device.as_os_str().is_empty() && self.caching == Caching::Direct && is_in_memory(directory) {
+            let place = directory.display();
+            let sentence = format!("{place}: files there are always in memory, so that no join reads from storage");
+            return Err(SubjectError::Directory(sentence));
+        }
+        if self.in_use.is_none() {
+            self.in_use = Some(DirectoryUse::begin(directory)?);
+        }
         let InnerTable { rows, pad, rand } = table;
         let spec = TableSpec::new(&format!("join-{pad}-{rand}"), DataSet::keyed(table.shape(), rows, TABLE_SEED));
         if self.asked.reload {
@@ -341,11 +357,16 @@ impl JoinEngine {
         opened.cold(|session| opened.scan(session))
     }
 
-    /// The keys of the outer rows. Errors when there is no memory for so long a list.
+    /// Errors when there is no memory for the list of this many outer rows.
+    pub(super) fn check_outer_rows(count: u64) -> Result<(), SubjectError> {
+        let bytes = count.saturating_mul(size_of::<Option<i64>>() as u64);
+        memory_share::check(&Wanted { what: "the list of outer rows", bytes, advice: "give fewer --outer-rows" })
+    }
+
+    /// The keys of the outer rows. Errors as [`check_outer_rows`](JoinEngine::check_outer_rows).
     fn outer(&self, keys: Keys) -> Result<Vec<Option<i64>>, SubjectError> {
         let rows = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?.rows;
-        let bytes = keys.count.saturating_mul(size_of::<Option<i64>>() as u64);
-        memory_share::check(&Wanted { what: "the list of outer rows", bytes, advice: "give fewer --outer-rows" })?;
+        JoinEngine::check_outer_rows(keys.count)?;
         Ok(keys.iter(rows).map(Some).collect())
     }
 

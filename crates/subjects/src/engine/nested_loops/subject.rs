@@ -1,5 +1,6 @@
 //! The engine's joins as the experiment asks for them: its ways to gather rows, and what they took.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use serde_json::json;
 use storage::catalog::TableSpec;
 use storage::exec::nested_loop::{Distance, JoinResult, Method};
 use storage::page::id::PAGE_SIZE;
-use sys::file::Target;
+use sys::file::{Target, is_in_memory};
 use sys::time::Clock;
 
 use super::device_reads;
@@ -58,7 +59,8 @@ pub struct EngineLoops {
 impl EngineLoops {
     /// Errors when the pool or the device cannot be as asked for.
     pub fn new(asked: Asked, clock: Clock, stop: Arc<AtomicBool>) -> Result<EngineLoops, SubjectError> {
-        let engine = JoinEngine::new(asked.clone(), clock)?;
+        let mut engine = JoinEngine::new(asked.clone(), clock)?;
+        engine.stop = Arc::clone(&stop);
         let on = engine.open_device()?;
         let described = on.as_ref().map(|device| device.describe()).unwrap_or_default();
         let kind = described.subject.get("kind").cloned().unwrap_or_else(|| json!(ENGINE));
@@ -157,12 +159,16 @@ pub(crate) fn table_fits_pool(asked: &Asked) -> Option<Finding> {
     (table < 2 * pool).then(|| row::TABLE_FITS_POOL.of(message()))
 }
 
-/// The finding about files of which this share stayed in the page cache at most.
-pub(crate) fn left_in_page_cache(left: f64) -> Option<Finding> {
+/// The finding about files in this directory of which this share stayed in the page cache at most.
+pub(crate) fn left_in_page_cache(left: f64, directory: &Path) -> Option<Finding> {
     let message = || {
+        let advice = match is_in_memory(directory) {
+            true => "Files on this file system are always in memory: name a directory on another one with --dir.",
+            false => "Leave out --buffered, or look which program reads these files.",
+        };
         format!(
             "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of them: some \
-             reads came from memory. Leave out --buffered, or look which program reads these files.",
+             reads came from memory. {advice}",
             three_digits(left * 100.0)
         )
     };
@@ -210,7 +216,7 @@ impl Subject for EngineLoops {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.findings.extend(left_in_page_cache(std::mem::take(&mut self.left)));
+        self.findings.extend(left_in_page_cache(std::mem::take(&mut self.left), &self.asked.directory));
         std::mem::take(&mut self.findings)
     }
 
@@ -220,6 +226,10 @@ impl Subject for EngineLoops {
 }
 
 impl NestedLoops for EngineLoops {
+    fn check_outer_rows(&self, count: u64) -> Result<(), SubjectError> {
+        JoinEngine::check_outer_rows(count)
+    }
+
     fn prepare(&mut self, table: InnerTable, progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError> {
         let name = format!("the table with {} % of its rows out of order", table.rand);
         let mut written = tenths(progress, |written, of| {
@@ -290,5 +300,20 @@ impl NestedLoops for EngineLoops {
             None => &Target::open(&path, self.engine.caching())?,
         };
         device_reads::read(device, &path, self.asked.reads_in_flight(), (&self.clock, &self.stop)).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_always_in_memory_gets_no_advice_to_leave_out_buffered() {
+        let memory = Path::new("/dev/shm");
+        if !is_in_memory(memory) {
+            return println!("skipped: /dev/shm is no tmpfs");
+        }
+        let said = left_in_page_cache(1.0, memory).unwrap().message;
+        assert!(said.contains("always in memory") && !said.contains("--buffered"), "{said}");
     }
 }

@@ -115,6 +115,11 @@ fn what_a_log_holds_and_lacks_is_said_where_it_is_so() {
     let plans = |plans: &u64| findings(&LogSummary { plans: *plans, ..LogSummary::default() });
     let some = reading(row::LOG_OF_PLANS, 0..3_u64, plans, |plans| (*plans > 0).then(Vec::new));
     let none = reading(row::NO_PLANS, 0..3_u64, plans, |plans| (*plans == 0).then(Vec::new));
+    let of_zones = |count: &usize| {
+        let zones = ["CEST", "CET", "UTC"][..*count].iter().map(ToString::to_string).collect();
+        findings(&LogSummary { plans: 1, zones, ..LogSummary::default() })
+    };
+    let zones = reading(row::SEVERAL_ZONES, 0..4_usize, of_zones, |count| (*count > 1).then(|| says!["(CEST, CET"]));
     let timed = |(gets, micros): &(i64, i64)| {
         let time_without_reads = Ticks::from_micros(*micros);
         findings(&LogSummary { plans: 1, gets_of_timed: *gets, time_without_reads, ..LogSummary::default() })
@@ -124,7 +129,8 @@ fn what_a_log_holds_and_lacks_is_said_where_it_is_so() {
         let time = || format_nanos(*micros as f64 / *gets as f64 * 1e3);
         (*gets > 0).then(|| says![format!("is {} per block got, {over}", time())])
     });
-    both_sides(&logs::findings::ALL, of_executions().into_iter().chain(of_plans()).chain([some, none, per_block]));
+    let of_all = [some, none, zones, per_block];
+    both_sides(&logs::findings::ALL, of_executions().into_iter().chain(of_plans()).chain(of_all));
 }
 
 #[test]
@@ -133,7 +139,9 @@ fn a_log_in_which_a_plan_is_cut_is_not_said_to_lack_auto_explain() {
         let unread = vec![Unread { kind, lines: 9, bytes: 600, first_offset: 0 }];
         findings(&LogSummary { unread, ..LogSummary::default() }).remove(0)
     };
-    let [cut, other] = [CUT, "messages without a plan"].map(of);
+    let [cut, malformed, other] = [CUT, MALFORMED, "messages without a plan"].map(of);
+    assert!(malformed.message.contains("none of them can be read: they are plans that are no JSON"), "{malformed:?}");
+    assert!(row::NO_PLANS.made(&malformed) && !malformed.message.contains("auto_explain"), "{malformed:?}");
     assert!([&cut, &other].iter().all(|found| row::NO_PLANS.made(found)), "{cut:?} {other:?}");
     assert!(cut.message.contains("is cut before its end") && !cut.message.contains("auto_explain"), "{}", cut.message);
     assert!(other.message.contains("Load auto_explain"), "{}", other.message);

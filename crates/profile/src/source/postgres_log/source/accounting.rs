@@ -31,6 +31,7 @@ impl LogSource {
         let figures = figures(&document.nodes);
         let end = entry.time.map(Ticks::from_micros);
         if let Some(end) = end {
+            self.summary.meet_zone(&entry.zone);
             // An entry is written when its execution is over.
             let begin = if duration <= BEGUN_BEFORE_MAX { end - duration } else { end };
             let [begin, end] = [begin, end].map(|at| at.0.div_euclid(Ticks::PER_MICROSECOND));
@@ -108,17 +109,15 @@ impl LogSource {
             statement: execution.statement,
             scope: execution.scope,
             kind: CallKind::Exec,
-            name: 0,
             depth: execution.inner.depth,
             end: execution.end,
             inclusive: execution.inner.cost,
             own: own.cost,
-            misses: 0,
             rows: execution.document.nodes[0].rows,
-            goal: 0,
             plan_hash: execution.plan_hash,
             waits: own.io.into_iter().filter(|time| time.0 > 0).sum(),
             offset: execution.entry.offset,
+            ..Call::default()
         };
         self.calls += 1;
         for (event, (time, blocks)) in own.io.into_iter().zip(own.io_blocks).enumerate() {
@@ -203,7 +202,7 @@ fn wait(execution: &Execution<'_>, event: EventIndex, elapsed: Ticks, blocks: i6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::postgres_log::source::samples::{FIGURES, Kept, csv, entry, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, Kept, csv, entry, jsonlog, read};
 
     #[test]
     fn an_execution_becomes_a_call_a_wait_and_plan_lines() {
@@ -263,6 +262,24 @@ mod tests {
         assert_eq!((kept.calls.len(), summary.unread), (2, vec![]));
         let estimated: Vec<Option<u64>> = kept.lines.iter().map(|line| line.estimated).collect();
         assert_eq!(estimated, [Some(27_000_000_000_000), None]);
+    }
+
+    #[test]
+    fn times_of_several_zones_are_not_taken_for_times_of_one_without_a_word() {
+        let in_zone = |log: String, zone: &str| log.replace("UTC", zone);
+        let [summer, winter] = ["CEST", "CET"].map(|zone| in_zone(entry(500, 7, "4.250", "select 1", FIGURES), zone));
+        assert_eq!(read(&(summer.clone() + &winter + &summer)).2.zones, ["CEST", "CET"]);
+        let [table, object] = [in_zone(csv(500, "1.0", ""), "CEST"), in_zone(jsonlog(900), "+01")];
+        assert_eq!([table, object].map(|log| read(&log).2.zones), [["CEST"], ["+01"]]);
+        let seconds = winter.replace("2026-11-21 10:45:00.500 CET", "1795257900.500");
+        assert_eq!(read(&(winter + &seconds)).2.zones, ["CET", "UTC"], "seconds since 1970 are no local time");
+    }
+
+    #[test]
+    fn reads_of_processes_that_take_longer_than_the_execution_bound_no_cost_of_a_block() {
+        let figures = FIGURES.replace("3.500", "9.500");
+        let (_, _, summary) = read(&entry(500, 7, "4.250", "select 1", &figures));
+        assert_eq!((summary.gets_of_timed, summary.micros_per_get_at_most()), (100, None));
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn is_of_parameters(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::postgres_log::source::samples::{FIGURES, WITHIN_F, entry, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, WITHIN_F, entry, read};
 
     #[test]
     fn the_name_of_the_function_that_the_client_called_is_found() {

@@ -85,7 +85,7 @@ fn from_first_word(mut text: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
     use crate::source::postgres_log::format::LogFormat;
-    use crate::source::postgres_log::source::samples::{FIGURES, Kept, WITHIN_F, csv, entry, inner, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, Kept, WITHIN_F, csv, entry, inner, read};
 
     #[test]
     fn what_a_failed_statement_ran_is_taken_off_no_later_one() {

@@ -94,7 +94,7 @@ fn of_caller(caller: [i64; 5], mut inner: [i64; 5]) -> [i64; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::postgres_log::source::samples::{FIGURES, entry, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, entry, read};
 
     #[test]
     fn reads_of_a_function_that_scans_are_not_counted_for_its_caller_too() {

@@ -48,7 +48,7 @@ impl<R: Read> Read for UpToPlan<'_, R> {
 mod tests {
     use super::*;
     use crate::input::{self, Given};
-    use crate::source::postgres_log::source::samples::{archive, csv};
+    use crate::source::postgres_log::source::tests::samples::{archive, csv};
 
     #[test]
     fn a_plan_in_a_log_of_another_format_than_the_archive_begins_with_is_found() {

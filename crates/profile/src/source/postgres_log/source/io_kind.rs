@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::event::{Accounted, Observer};
     use crate::observe::collector::{Collector, THINK_TIME};
-    use crate::source::postgres_log::source::samples::{FIGURES, entry, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, entry, read};
 
     #[test]
     fn the_reads_of_an_execution_are_a_sum_of_its_blocks_by_kind_of_node() {

@@ -88,18 +88,15 @@ impl LogSource {
         if inner.start.is_none() {
             self.states[session.0 as usize].untimed += inner.cost.elapsed;
         }
-        observer.root(&self.context, &root(session, inner));
+        let root = Root { session, inclusive: inner.cost, depth: inner.depth, calls: 1 };
+        observer.root(&self.context, &root);
     }
-}
-
-fn root(session: SessionIndex, inner: &Inner) -> Root {
-    Root { session, inclusive: inner.cost, depth: inner.depth, calls: 1 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::postgres_log::source::samples::{FIGURES, Kept, WITHIN_F, entry, inner, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, Kept, WITHIN_F, entry, inner, read};
 
     #[test]
     fn an_inner_statement_is_taken_off_its_caller_and_off_no_other() {
@@ -179,7 +176,7 @@ mod tests {
         source.read_log(log.as_bytes(), &mut kept).unwrap();
         assert_eq!(kept.roots.len(), 0);
         source.read_log(log.replace("[7]", "[8]").as_bytes(), &mut kept).unwrap();
-        assert_eq!((kept.roots.len(), source.waiting, source.summary().orphans), (2, 0, 2));
+        assert_eq!((kept.roots.len(), source.waiting, source.summary.orphans), (2, 0, 2));
     }
 
     #[test]

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::event::{Accounted, ProblemKind};
     use crate::source::contract::Source;
-    use crate::source::postgres_log::source::samples::{FIGURES, Kept, csv, entry, read};
+    use crate::source::postgres_log::source::tests::samples::{FIGURES, Kept, csv, entry, read};
 
     #[test]
     fn statements_that_differ_in_literals_are_one_and_others_are_not() {

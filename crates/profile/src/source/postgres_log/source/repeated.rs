@@ -65,7 +65,7 @@ impl Executions {
         let second = entry.time?.div_euclid(1_000_000);
         // Logs of tables and of objects are text when they are read; one in plain text may have other bytes than UTF-8.
         let plan = self.hasher.hash_one((plan.0, String::from_utf8_lossy(plan.1)));
-        let of_zone = self.hasher.hash_one((plan, second, entry.is_utc));
+        let of_zone = self.hasher.hash_one((plan, second, entry.is_utc()));
         if self.by_zone.len() >= KNOWN_MAX && !self.by_zone.contains_key(&of_zone) {
             return None;
         }
@@ -76,7 +76,7 @@ impl Executions {
         let key = self.hasher.hash_one((plan, second.rem_euclid(15 * 60)));
         let known = self.known.entry(key).or_default();
         let [counted, repeated] = known.sums();
-        let zone = usize::from(entry.is_utc);
+        let zone = usize::from(entry.is_utc());
         known.formats[zone] |= 1 << (format as u8);
         known.counted[zone] += after[0] - before[0];
         known.repeated[zone] += after[1] - before[1];
@@ -99,8 +99,8 @@ fn first_two(counts: &[u32]) -> [u32; 2] {
 mod tests {
     use super::*;
     use crate::source::postgres_log::source::registry::NAME_BYTES_MAX;
-    use crate::source::postgres_log::source::samples::{Kept, csv, jsonlog};
     use crate::source::postgres_log::source::state::LogSource;
+    use crate::source::postgres_log::source::tests::samples::{Kept, csv, jsonlog};
 
     /// A source that has read these logs, one after the other.
     fn read(logs: &[String]) -> (Kept, LogSource) {
@@ -124,7 +124,7 @@ mod tests {
     /// How many executions count, and how many of them are in several logs.
     fn counted(logs: &[String]) -> (usize, u64) {
         let (kept, source) = read(logs);
-        (kept.calls.len(), source.summary().repeated)
+        (kept.calls.len(), source.summary.repeated)
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
             bytes[at] = 0xfc;
             source.read_log(bytes.as_slice(), &mut kept).unwrap();
         }
-        assert_eq!((kept.calls.len(), source.summary().repeated), (1, 1));
+        assert_eq!((kept.calls.len(), source.summary.repeated), (1, 1));
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((kept.calls.len(), source.session("69.7").0, source.session("6a.7").0), (1, 0, 1));
         let long = jsonlog(1001).replace("\"69.7", &format!("\"{}.7", "f".repeat(NAME_BYTES_MAX)));
         let (_, source) = read(&[stderr(1001), long]);
-        assert_eq!((source.summary().repeated, source.sessions.len()), (1, 1), "a name without end fills no memory");
+        assert_eq!((source.summary.repeated, source.sessions.len()), (1, 1), "a name without end fills no memory");
         // Another session may have had the number of the process before.
         let (kept, _) = read(&[stderr(1001), csv(2000, "1.0", "")]);
         assert_eq!(kept.calls.iter().map(|call| call.session.0).collect::<Vec<_>>(), [0, 1]);
@@ -202,7 +202,7 @@ mod tests {
             [log.replace("Plan", "Plans"), log.replace(&name, &beyond)]
         });
         let (mut kept, source) = read(unread.as_flattened());
-        assert_eq!((kept.calls.len(), source.summary().repeated), (0, 0));
+        assert_eq!((kept.calls.len(), source.summary.repeated), (0, 0));
         let (accounted, _) = source.end(&mut kept);
         let kinds: Vec<&str> = accounted.unread.iter().map(|one| one.kind).collect();
         let expected = ["plans that are no JSON or have no node", "plans with implausible figures"];

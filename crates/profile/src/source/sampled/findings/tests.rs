@@ -14,7 +14,7 @@ fn judged(of: &dyn Fn(&mut Accounting, &mut Sampled, &mut Observed)) -> Vec<Find
 fn judged_with(context: &Context, of: &dyn Fn(&mut Accounting, &mut Sampled, &mut Observed)) -> Vec<Finding> {
     let mut accounting = Accounting::new(0);
     let (mut sampled, mut observed) = (Sampled::default(), Observed::default());
-    sampled.samples = 5_000;
+    (sampled.looks, sampled.samples) = (1, 5_000);
     of(&mut accounting, &mut sampled, &mut observed);
     findings(&Judged { accounting: &accounting, sampled: &sampled, observed: &observed, context })
 }
@@ -30,7 +30,7 @@ fn of_sessions() -> Vec<Reading> {
         |count| judged(&|accounting, _, _| (accounting.hidden, accounting.sessions_max) = (*count, 7)),
         |count| {
             let whose = if *count == 1 { "belongs to another role" } else { "belong to other roles" };
-            (*count > 0).then(|| says![format!("{count} of 7 sessions {whose}"), "pg_read_all_stats"])
+            (*count > 0).then(|| says![format!("{count} of 7 processes {whose}"), "pg_read_all_stats"])
         },
     );
     let disabled = reading(
@@ -109,6 +109,13 @@ fn a_role_that_may_not_see_the_work_is_not_told_that_there_was_none() {
     };
     assert!(said(0, 5).ends_with("Sample when there is work.") && said(3, 0).ends_with("Sample when there is work."));
     assert!(said(3, 5).ends_with("The role needs pg_read_all_stats to see the others."), "{}", said(3, 5));
+}
+
+#[test]
+fn a_server_that_no_sample_met_is_not_said_to_have_been_idle() {
+    let found = judged(&|_, sampled, _| (sampled.looks, sampled.samples) = (0, 0));
+    let said = &found.iter().find(|finding| row::SCARCE_SAMPLES.made(finding)).unwrap().message;
+    assert!(said.starts_with("No sample was taken") && !said.contains("when there is work"), "{said}");
 }
 
 fn of_the_account() -> Vec<Reading> {

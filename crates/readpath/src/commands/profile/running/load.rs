@@ -9,7 +9,7 @@ use std::time::Duration;
 use server::private::PrivateServer;
 use sys::process::{BoundChild, Signal};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// How long a command may take to end that is asked to.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ impl Load {
         command.env("PGUSER", config.get_user().unwrap_or_default());
         command.env("PGDATABASE", config.get_dbname().unwrap_or_default());
         let child = BoundChild::spawn(command, None, Signal::TERM)
-            .map_err(|error| Failure::new(Exit::Failed, format!("{name} cannot be started: {error}.")))?;
+            .map_err(|error| Failure::failed(format!("{name} cannot be started: {error}.")))?;
         Ok(Load { child, name })
     }
 

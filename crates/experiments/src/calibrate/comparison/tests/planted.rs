@@ -4,10 +4,8 @@
 use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
-use super::compared::Compared;
-use super::one_state::{Comparison, EndedBy, Others};
-use super::variant::Variant;
 use crate::calibrate::bench::State;
+use crate::calibrate::comparison::{Compared, Comparison, EndedBy, Others, Variant};
 use crate::calibrate::judgement::RUNS_MIN;
 use crate::calibrate::sets::ConstantSet;
 
