@@ -24,7 +24,7 @@ fn a_slow_profile_is_called_slower_and_the_report_is_kept() {
 fn a_decompressor_that_is_missing_takes_nothing_from_what_was_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = |name: &str, text: &str| script(folder.path(), name, &format!("PATH=/usr/bin:/bin\n{text}"));
-    program("wc", "exec wc \"$@\"");
+    program("wc", "sleep 0.05\nexec wc \"$@\"");
     program("gzip", "[ \"$1\" = -dc ] || exec cat\nsleep 0.05");
     let document = run_document("profile", Vec::new());
     let readpath = program("readpath", &format!("sleep 0.05\necho '{document}'"));

@@ -187,7 +187,7 @@ fn reads_of_workers_are_charged_to_the_statements_that_waited() {
     };
     // On a busy machine looks are late, and fewer of them meet the waits.
     let Some(mut found) = run() else { return };
-    for _ in 0..3 {
+    for _ in 0..6 {
         if charged(&found) as f64 > 0.5 * of_relations(&found).all().bytes as f64 {
             break;
         }

@@ -453,7 +453,8 @@ fn on_a_full_disk_every_experiment_that_writes_ends_in_a_sentence_and_leaves_not
         "ladder --size 16MiB --dir SMALL",
         "lio --payload 16MiB --row-length 250 --columns 5 --repeat 1",
         "lio --on sqlite --payload 8MiB --row-length 250 --columns 5 --repeat 1",
-        "join --rows 200000 --repeat 1",
+        // Direct reads are refused there before anything is written.
+        "join --rows 200000 --repeat 1 --buffered",
     ] {
         let own = user.command(&format!("{words} -q --no-store").replace("SMALL", &small.display().to_string()));
         let mut command = Command::new("unshare");
