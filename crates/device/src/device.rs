@@ -90,7 +90,7 @@ pub enum Witnesses<'a> {
         /// The block devices that hold its data, under all layers; or why they cannot be named.
         storage: Result<Vec<BlockDevice>, NoBlockDevice>,
         /// The layer under the file or block device, such as a loop device, where it is one.
-        layer: Option<String>,
+        layer: Option<BlockDevice>,
     },
     /// None: no kernel stands between the reader and the device, which says itself what serves a read.
     Absent(Unwitnessed),
@@ -134,11 +134,12 @@ impl<'a> Witnesses<'a> {
         }
         match self {
             Witnesses::Kernel { storage: Err(reason), layer: Some(layer), .. } => {
-                Some(Layer::Hidden(format!("it is not known what {layer} reads: {reason}")))
+                Some(Layer::Hidden(format!("it is not known what {} reads: {reason}", layer.name)))
             }
             Witnesses::Kernel { layer, .. } => {
                 let reason = self.storage().iter().find_map(|device| in_memory(&device.name));
-                reason.map(Layer::InMemory).or(layer.as_ref().map(|_| Layer::Followed))
+                let followed = |layer: &BlockDevice| if layer.is_mapped() { Layer::Mapped } else { Layer::Followed };
+                reason.map(Layer::InMemory).or_else(|| layer.as_ref().map(followed))
             }
             Witnesses::Absent(_) => None,
         }

@@ -94,7 +94,6 @@ impl Device for Target {
         let top = BlockDevice::all_under(self);
         let storage = top.clone().and_then(|top| BlockDevice::bottom_of(&top));
         let layer = top.ok().filter(|top| storage.as_ref() != Ok(top)).and_then(|top| top.into_iter().next());
-        let layer = layer.map(|top| top.name);
         Witnesses::Kernel { target: self, storage, layer }
     }
 }

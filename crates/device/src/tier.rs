@@ -69,6 +69,8 @@ pub struct Evidence {
 pub enum Layer {
     /// The devices under it are known.
     Followed,
+    /// The devices under it are known, and a device mapper on the way to them may answer by itself.
+    Mapped,
     /// Why what it reads cannot be known.
     Hidden(String),
     /// Why what was fetched from it may have come from this host's memory.
@@ -93,6 +95,10 @@ const TOLERANCE: f64 = 0.02;
 /// What devices under a layer deliver over what was read or fetched, from which on it may have been others' reads that
 /// they saw.
 const DELIVERED_UNDER_LAYER_MAX: f64 = 1.1;
+
+/// What fewer bytes from the devices under a device mapper may mean.
+const MAPPED: &str = "the device mapper above them may have answered reads by itself, as a thin volume does where \
+                      nothing was written";
 
 impl Evidence {
     /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then that of
@@ -120,7 +126,13 @@ impl Evidence {
         match (fetched, delivered) {
             (Some(fetched), Some(delivered)) if self.layer.is_some() && is_less(delivered, fetched) => {
                 let verdict = self.by_bytes(delivered, "the devices that hold the data delivered {bytes}");
-                Verdict { is_by_layer: true, ..verdict }
+                match self.layer {
+                    Some(Layer::Mapped) => unknown(&format!("{}; {MAPPED}", verdict.proof)),
+                    _ => Verdict { is_by_layer: true, ..verdict },
+                }
+            }
+            (_, None) if self.layer == Some(Layer::Followed) && is_fetched => {
+                unknown("the devices under the layer that was read do not count their reads")
             }
             (Some(1..), Some(delivered)) if self.layer.is_some() && delivered as f64 > too_much => {
                 unknown("other processes read from the devices under the layer that was read")
@@ -274,6 +286,29 @@ mod tests {
         assert_eq!(under(Layer::InMemory("it is a RAM disk".into()), Some(1_000_000)), Tier::Unknown);
         assert_eq!(under(Layer::Followed, Some(1_000_000)), Tier::Storage);
         assert_eq!(under(Layer::Followed, Some(1_200_000)), Tier::Unknown, "others read meanwhile");
+    }
+
+    #[test]
+    fn blocks_that_a_thin_volume_never_stored_are_not_said_to_come_from_memory() {
+        let verdict = |delivered| {
+            let mut evidence = Evidence { layer: Some(Layer::Mapped), ..evidence(Caching::Direct, Some(1_000_000)) };
+            evidence.counts.delivered_by_device = delivered;
+            evidence.verdict()
+        };
+        for delivered in [0, 400_000] {
+            let thin = verdict(Some(delivered));
+            assert_eq!((thin.tier, thin.is_by_layer), (Tier::Unknown, false));
+            assert!(thin.proof.contains("; the device mapper above them may"), "{}", thin.proof);
+        }
+        assert_eq!([Some(1_000_000), None].map(|delivered| verdict(delivered).tier), [Tier::Storage; 2]);
+    }
+
+    #[test]
+    fn what_a_loop_device_fetched_is_not_called_storage_where_no_device_under_it_counts() {
+        let tier = |fetched| {
+            Evidence { layer: Some(Layer::Followed), ..evidence(Caching::Buffered, Some(fetched)) }.verdict().tier
+        };
+        assert_eq!([0, 1_000_000].map(tier), [Tier::PageCache, Tier::Unknown]);
     }
 
     #[test]

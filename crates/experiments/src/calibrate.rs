@@ -83,17 +83,13 @@ pub fn run(
         Descriptions::default().add(tables, journal);
         journal.describe_subject("sql", json!(parameters.sql));
         let recorder = environment.recorder.clone();
-        let (constants, is_warm) = (Vec::new(), false);
-        measure_all(&mut Bench { parameters, machine, tables, recorder, constants, is_warm }, texts, journal)
+        let (constants, is_warm, caches) = (Vec::new(), false, ServerCaches::default());
+        measure_all(&mut Bench { parameters, machine, tables, recorder, constants, is_warm, caches }, texts, journal)
     });
     match outcome {
-        Err(ExperimentError::Stopped) => return Ok(()),
-        outcome => outcome?,
+        Err(ExperimentError::Stopped) => Ok(()),
+        outcome => outcome,
     }
-    if !machine.stop.requested() {
-        machine.report_disturbances(journal);
-    }
-    Ok(())
 }
 
 fn measure_all(
@@ -102,7 +98,9 @@ fn measure_all(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     // Before anything is made, which would be in the server's counters.
-    let caches = if bench.tables.is_private() { ServerCaches::default() } else { bench.tables.server_caches()? };
+    if !bench.tables.is_private() {
+        bench.caches = bench.tables.server_caches()?;
+    }
     let listed = match bench.parameters.source()? {
         Some(QuerySource::Listed(most)) => {
             // The command line is right: it is the server that has no list to give.
@@ -126,8 +124,8 @@ fn measure_all(
     bench.look(journal);
     if !bench.tables.is_private() {
         // Before any advice, so that the page of a run that is ended after it still says which set fits.
-        constants::keep_cache_size(bench, &caches, journal)?;
-        told_state::keep(bench, &caches, journal)?;
+        constants::keep_cache_size(bench, journal)?;
+        told_state::keep(bench, journal)?;
     }
     let sets = constants.sets();
     let absent = || if is_standby { None } else { absent_constants(&sets) };
@@ -136,14 +134,14 @@ fn measure_all(
     let takes_ours = !bench.parameters.run && !is_standby;
     // Before the session is set as other users' are, which plan parallel.
     let crossovers = if takes_ours { crossover::measure(bench, &sets, journal)? } else { Vec::new() };
-    let outcome = judge_all(bench, (&constants, &sets), (asked.as_ref(), takes_ours), &caches, journal);
+    let outcome = judge_all(bench, (&constants, &sets), (asked.as_ref(), takes_ours), journal);
     // What was measured is said also where ^C ends the queries.
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
     journal.find_all(crossovers);
     // What is advised comes first on the page.
     let is_given = !bench.tables.is_private();
-    journal.find_all(is_given.then(|| told_state::finding(&caches, Unseen::of(bench))));
+    journal.find_all(is_given.then(|| Unseen::of(bench)).map(|unseen| told_state::finding(&bench.caches, unseen)));
     outcome
 }
 
@@ -152,7 +150,6 @@ fn judge_all(
     bench: &mut Bench<'_>,
     (constants, sets): (&Constants, &[ConstantSet]),
     (asked, takes_ours): (Option<&Asked>, bool),
-    caches: &ServerCaches,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     if let Some(asked) = asked {
@@ -163,10 +160,10 @@ fn judge_all(
             (true, true) => constants.with_known(sets, is_cold),
             (true, false) => constants.candidates(sets, is_cold),
         };
-        judge_own(bench, asked, &candidates, caches, journal)?;
+        judge_own(bench, asked, &candidates, journal)?;
     }
     if takes_ours {
-        verify(bench, sets, told_state::of(caches), journal)?;
+        verify(bench, sets, journal)?;
     }
     Ok(())
 }
@@ -311,13 +308,14 @@ fn listed_lost(Listed { lost, lost_percent, .. }: &Listed) -> Option<Finding> {
     (*lost > 0).then(|| row::LISTED_LOST.of(message))
 }
 
-/// The state whose set is preferred for queries in this state.
-fn preferred(state: State, told: Option<State>) -> State {
-    match state {
-        State::AsFound => told.unwrap_or(State::Cached),
+/// The name of the state whose set is preferred for queries in this state.
+fn preferred(bench: &Bench<'_>, state: State) -> &'static str {
+    let state = match state {
+        State::AsFound => told_state::of(&bench.caches).unwrap_or(State::Cached),
         State::OwnCold => State::Cold,
         state => state,
-    }
+    };
+    state.name()
 }
 
 /// Compares the user's queries, times them where that is wanted, and advises.
@@ -325,21 +323,19 @@ fn judge_own(
     bench: &mut Bench<'_>,
     asked: &Asked,
     sets: &[ConstantSet],
-    caches: &ServerCaches,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let told = told_state::of(caches);
     let own = prepare(bench, asked, journal)?;
     let state = if bench.tables.is_on_copy() { State::OwnCold } else { State::AsFound };
     let mut comparison = comparison::plan(bench, state, own.queries, sets, journal)?;
     comparison.refused.extend(own.refused);
     if !bench.parameters.run {
-        let advice = advise(bench, &mut comparison, told, journal);
+        let advice = advise(bench, &mut comparison, journal);
         return cases::keep(bench, &comparison, &advice, journal);
     }
-    let (advice, outcome) = time(bench, &mut comparison, told, journal);
+    let (advice, outcome) = time(bench, &mut comparison, journal);
     outcome?;
-    journal.find_all(told_state::timed_cached(caches, &comparison, advice.decision));
+    journal.find_all(told_state::timed_cached(&bench.caches, &comparison, advice.decision));
     journal.find_all(findings::one_state(state, advice.decision, &comparison.sets[advice.set]));
     journal.find_all(absent_remedies(state));
     if state.is_cold() {
@@ -360,16 +356,15 @@ fn absent_remedies(state: State) -> Option<Finding> {
 fn time(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
-    told: Option<State>,
     journal: &mut dyn Journal,
 ) -> (Advice, Result<(), ExperimentError>) {
-    let preferred = preferred(comparison.state, told).name();
+    let preferred = preferred(bench, comparison.state);
     let contenders = |comparison: &Comparison| findings::contenders(&comparison.sets, &comparison.judged, preferred);
     let rivals = |comparison: &Comparison| findings::rivals(&comparison.sets, &comparison.judged, preferred);
     let between = Between { contenders: &contenders, rivals: &rivals };
     let choice = Choice { screen: screening::screen, between };
     let outcome = comparison::time(bench, comparison, choice, journal);
-    let advice = advise(bench, comparison, told, journal);
+    let advice = advise(bench, comparison, journal);
     let outcome = cases::keep(bench, comparison, &advice, journal).and(outcome);
     if outcome.is_ok() {
         bench.look(journal);
@@ -379,15 +374,10 @@ fn time(
 
 /// Compares our own queries in all states, times them and advises. A run that is ended early says all the same where
 /// the set that it advises in one state harms in another, as far as it came: what it advises comes first on the page.
-fn verify(
-    bench: &mut Bench<'_>,
-    sets: &[ConstantSet],
-    told: Option<State>,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
-    let mut tried = Vec::new();
+fn verify(bench: &mut Bench<'_>, sets: &[ConstantSet], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let (mut tried, told) = (Vec::new(), told_state::of(&bench.caches));
     let states = verification::states(bench, told);
-    let outcome = try_states(bench, sets, (&states, told), &mut tried, journal);
+    let outcome = try_states(bench, sets, &states, &mut tried, journal);
     let (mut comparisons, advices): (Vec<Comparison>, Vec<Advice>) = tried.into_iter().unzip();
     let is_whole = outcome.is_ok() && !bench.tables.has_hidden();
     let is_safe = is_whole && verification::call_safe(&mut comparisons, told);
@@ -414,14 +404,14 @@ fn verify(
 fn try_states(
     bench: &mut Bench<'_>,
     sets: &[ConstantSet],
-    (states, told): (&[State], Option<State>),
+    states: &[State],
     tried: &mut Vec<(Comparison, Advice)>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     for state in states.iter().copied() {
         let queries = verification::queries(bench, state);
         let mut comparison = comparison::plan(bench, state, queries, sets, journal)?;
-        let (advice, outcome) = time(bench, &mut comparison, told, journal);
+        let (advice, outcome) = time(bench, &mut comparison, journal);
         tried.push((comparison, advice));
         outcome?;
     }
@@ -429,18 +419,13 @@ fn try_states(
 }
 
 /// What the times advise, unless something else withholds the verdict.
-fn advise(
-    bench: &mut Bench<'_>,
-    comparison: &mut Comparison,
-    told: Option<State>,
-    journal: &mut dyn Journal,
-) -> Advice {
+fn advise(bench: &mut Bench<'_>, comparison: &mut Comparison, journal: &mut dyn Journal) -> Advice {
     comparison.judge();
-    let preferred = preferred(comparison.state, told).name();
+    let preferred = preferred(bench, comparison.state);
     let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
     // The sets that are left out had their part in the choice.
     let set = screening::leave_best(comparison, advice.set);
-    let advice = Advice { set, ..advice }.withheld(withheld(bench, comparison, told).map(String::from));
+    let advice = Advice { set, ..advice }.withheld(withheld(bench, comparison).map(String::from));
     if advice.withheld.is_some() {
         comparison.judge_without_exceptions();
     }
@@ -462,9 +447,9 @@ fn compared_alone(comparison: &Comparison) -> &'static str {
 }
 
 /// Why the times give no verdict.
-fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
+fn withheld(bench: &Bench<'_>, comparison: &Comparison) -> Option<&'static str> {
     let is_own = comparison.state.is_own();
-    match told {
+    match told_state::of(&bench.caches) {
         _ if comparison.others == Others::Busy => Some(
             "other sessions were at work in a fifth or more of the checks between queries; repeat the run when the \
              server is quiet",

@@ -13,16 +13,18 @@ mod workload;
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::{own_cost, reading};
-pub(crate) use findings::on;
+use case::Bench;
+pub(crate) use findings::{micros, on};
 pub use parameters::{DURATION, DURATION_OF_MANY, DiskParameters, IoMethod, Order, WARM_UP_MAX, Zone};
-pub(crate) use paths::repeated;
+pub(crate) use paths::{in_turn, repeated};
 use setting::Setting;
+
+/// Waits of a server below this many microseconds a block are a copy from memory: a device takes longer.
+pub(crate) const PAGE_CACHE_MICROS: f64 = 20.0;
 
 /// Runs the experiment on every path.
 pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
@@ -39,27 +41,20 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     own_cost::measure(machine, journal);
     let names: Vec<String> = settings.iter().map(Setting::name).collect();
     let mut measured = Vec::new();
-    for (index, setting) in settings.into_iter().enumerate() {
-        if several {
-            journal.leave_unmeasured(&names[index..]);
-        }
-        if machine.stop.requested() {
-            break;
-        }
-        if several {
-            journal.describe_subject("kind", json!("device"));
-            journal.describe_subject("path", json!(format!("{} paths", paths.len())));
-        } else {
-            journal.describe_all(setting.device.describe().subject);
-        }
-        setting.prepare(journal)?;
-        // Of zones and places those that came to their end are kept.
-        let (whole, is_kept) = views::run(&setting, machine, journal)?;
-        if several {
-            journal.leave_unmeasured(&names[index + usize::from(is_kept)..]);
-        }
-        measured.extend(whole.map(|one| (setting.name(), one)));
-    }
+    let all = (&settings[..], &names[..]);
+    in_turn(
+        all,
+        |setting| &*setting.device,
+        machine,
+        journal,
+        |setting, journal| {
+            setting.prepare(journal)?;
+            // Of zones and places those that came to their end are kept.
+            let (whole, is_kept) = views::run(Bench { setting, machine }, journal)?;
+            measured.extend(whole.map(|one| (setting.name(), one)));
+            Ok(is_kept)
+        },
+    )?;
     journal.find_all(findings::whole(&parameters.workload(), &measured));
     // Into the page cache the kernel reads as it likes, whatever our buffers are.
     let is_direct = !parameters.buffered && paths.iter().any(|path| device::without_kernel(path).is_none());
@@ -67,7 +62,6 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
         let setting = machine.host.huge_pages.as_deref();
         journal.find_all(reading::huge_page_buffers(parameters.workload().pages, setting));
     }
-    machine.report_disturbances(journal);
     Ok(())
 }
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use device::DeviceError;
 use device::content::ContentError;
+use device::model::ModelError;
 use device::read_loop::ReadFailure;
 use storage::StorageError;
 use subjects::SubjectError;
 use sys::file::{TargetError, TestFileError};
 use sys::read::MethodError;
-use sys::threads::NotStarted;
 use thiserror::Error;
 
 use crate::journal::{KeepError, Stopped};
@@ -57,9 +57,6 @@ pub enum ExperimentError {
         /// The kernel's answer.
         reason: io::Error,
     },
-    /// Threads could not be started.
-    #[error(transparent)]
-    NotStarted(#[from] NotStarted),
     /// A process could not be waited for.
     #[error("the command could not be waited for: {0}")]
     Process(String),
@@ -124,8 +121,8 @@ impl From<DeviceError> for ExperimentError {
     fn from(error: DeviceError) -> ExperimentError {
         match error {
             DeviceError::Word(sentence) => ExperimentError::Parameters(sentence),
-            DeviceError::Model(error) => ExperimentError::Parameters(error.to_string()),
-            DeviceError::Target(TargetError::BlockSize { .. } | TargetError::BlockTooLarge { .. })
+            DeviceError::Model(ModelError::Unknown { .. })
+            | DeviceError::Target(TargetError::BlockSize { .. } | TargetError::BlockTooLarge { .. })
             | DeviceError::Method(MethodError::Depth { .. }) => ExperimentError::Parameters(error.to_string()),
             error => ExperimentError::Device(error),
         }

@@ -80,7 +80,7 @@ fn measure_subject(
 ) -> Result<Vec<Gain>, ExperimentError> {
     let (mut costs, mut own, mut apart) = (None, Vec::new(), Vec::new());
     for rand in bench.parameters.rands.clone() {
-        let table = bench.table(rand);
+        let table = bench.parameters.asked.table(rand);
         journal.step(&format!("preparing the table with {rand} % of its rows out of order"), Duration::from_secs(2));
         let facts = bench.subject.prepare(table, &mut |what, expected| journal.step(what, expected))?;
         subject_run::keep_findings(bench.subject, journal);

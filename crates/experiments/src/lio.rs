@@ -98,7 +98,7 @@ fn measure_all(
     machine.stop.check()?;
     match &found[..] {
         [alone] if parameters.on.is_engine_alone() => findings::report(&alone.cases, machine.host.cores, journal),
-        several => against::report(several, journal),
+        several => against::report(several, checks::uncounted(machine).as_deref(), journal),
     }
     Ok(())
 }

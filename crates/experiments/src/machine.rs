@@ -51,7 +51,8 @@ impl Machine {
 
     /// The machine of a dry run: the same, of which nothing is measured any more.
     pub fn rehearsal(&self) -> Machine {
-        Machine { is_rehearsal: true, disturbances: RefCell::default(), ..self.clone() }
+        let last_cache = OnceCell::from(None);
+        Machine { is_rehearsal: true, disturbances: RefCell::default(), last_cache, ..self.clone() }
     }
 
     /// Whether nothing of it is measured.

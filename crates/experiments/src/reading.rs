@@ -19,9 +19,13 @@ use sys::read::MethodRow;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Change, Conditions, Machine, Sensitivity};
+pub(crate) use cases::BY_SCHEDULE;
 use cases::Source;
 pub use findings::huge_page_buffers;
 pub use job::{Job, Measured, PageCache};
+
+/// First touch of blocks over the second from which a volume is called lazily loaded.
+pub(crate) const LAZY: f64 = 3.0;
 
 /// What was observed around a reading that took time of this machine.
 struct Around {

@@ -10,16 +10,31 @@ use measure::quantity::{counted, three_digits};
 use measure::schema::reads::findings as row;
 use measure::{Finding, Unit};
 use sys::file::extents::{self, Extents, ExtentsError};
-use sys::file::{Caching, Kind, Target};
+use sys::file::{Caching, Kind, Target, witness};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
 /// Blocks of all regions that are sampled before they are measured.
-const SAMPLE_BLOCKS: u64 = 64;
+pub(crate) const SAMPLE_BLOCKS: u64 = 64;
 
 /// Share of the sample or of the range that is worth a finding.
 const SHARE_MAX: f64 = 0.01;
+
+/// File systems that keep their files in memory. They refuse direct I/O here, and nothing drops a file from them.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+
+/// Whether a file is always in memory, because its file system has no other place for it.
+pub(crate) fn is_in_memory(target: &Target) -> bool {
+    target.filesystem().is_some_and(|name| IN_MEMORY.contains(&name.as_str()))
+}
+
+/// Drops a part of a file from the page cache.
+pub(crate) fn evict(target: &Target, part: Span) -> Result<(), ExperimentError> {
+    let path = target.path().display();
+    let refused = |reason| ExperimentError::Parameters(format!("{path} cannot be evicted: {reason}"));
+    witness::evict(target, part.offset, part.length).map_err(refused)
+}
 
 /// Checks what is read, `spans`, before it is measured, and adds findings for what storage would answer without
 /// reading. Returns what the file system stores of them.

@@ -9,8 +9,6 @@ mod trip;
 
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use crate::disk;
 use crate::error::{ExperimentError, refuse};
 use crate::journal::Journal;
@@ -41,26 +39,9 @@ pub fn run(
     }
     let several = trips.len() > 1;
     let names: Vec<String> = parameters.paths.iter().map(|path| path.display().to_string()).collect();
-    for (index, trip) in trips.iter().enumerate() {
-        if several {
-            journal.leave_unmeasured(&names[index..]);
-        }
-        if machine.stop.requested() {
-            break;
-        }
-        if several {
-            journal.describe_subject("kind", json!("device"));
-            journal.describe_subject("path", json!(format!("{} paths", trips.len())));
-        } else {
-            journal.describe_all(trip.device.describe().subject);
-        }
-        // Of the one under way those passes that came to their end are kept.
-        let is_kept = trip.run(several, journal)?;
-        if several {
-            journal.leave_unmeasured(&names[index + usize::from(is_kept)..]);
-        }
-    }
-    Ok(())
+    // Of the one under way those passes that came to their end are kept.
+    let all = (&trips[..], &names[..]);
+    disk::in_turn(all, |trip| &*trip.device, machine, journal, |trip, journal| trip.run(several, journal))
 }
 
 /// Refuses what a run would refuse of its paths, such as a file that is too small. Of what is not there or may not be

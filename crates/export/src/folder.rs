@@ -98,13 +98,15 @@ impl Folder {
 
     /// A failure of the operating system as a sentence.
     pub(crate) fn failure(&self, source: io::Error) -> ExportError {
-        match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                ExportError::OutOfSpace(self.place.clone())
-            }
-            _ => ExportError::NotWritten { path: self.place.clone(), source },
-        }
+        let path = self.place.clone();
+        if has_no_room(&source) { ExportError::OutOfSpace(path) } else { ExportError::NotWritten { path, source } }
     }
+}
+
+/// Whether an error of the operating system says that there is no room.
+pub(crate) fn has_no_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 fn parent_of(place: &Path) -> &Path {

@@ -17,8 +17,8 @@ use thiserror::Error;
 use self::column::COLUMNS;
 use self::line::Line;
 pub use self::line::Words;
-use crate::folder::Existing;
-use crate::table::{Failed, TableWriter, columns, of_writer};
+use crate::folder::{Existing, has_no_room};
+use crate::table::{Failed, TableWriter, of_writer};
 
 /// Name of the table inside a Parquet file.
 const TABLE: &str = "rows";
@@ -118,8 +118,8 @@ impl RunWriter {
 impl Sink {
     fn new(ending: &str, file: File) -> io::Result<Sink> {
         if ending == ENDINGS[0] {
-            let columns = columns(|row| COLUMNS.iter().for_each(|column| row.nullable(column.name, &column.null())));
-            return Ok(Sink::Parquet(Box::new(TableWriter::new(TABLE, columns, file).map_err(of_writer)?)));
+            let table = TableWriter::new(TABLE, column::of_file(), file).map_err(of_writer)?;
+            return Ok(Sink::Parquet(Box::new(table)));
         }
         let mut writer = csv::Writer::from_writer(BufWriter::new(file));
         writer.write_record(COLUMNS.iter().map(|column| column.name)).map_err(of_csv)?;
@@ -155,12 +155,8 @@ impl Sink {
 }
 
 fn failure(place: &Path, source: io::Error) -> RunsError {
-    match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            RunsError::OutOfSpace(place.into())
-        }
-        _ => RunsError::NotWritten { path: place.into(), source },
-    }
+    let path = place.into();
+    if has_no_room(&source) { RunsError::OutOfSpace(path) } else { RunsError::NotWritten { path, source } }
 }
 
 fn of_csv(error: csv::Error) -> io::Error {

@@ -20,8 +20,8 @@ use sys::watchpoint::{self, Copied, Watches};
 use crate::memory::{MemorySampler, Place};
 use intervals::Interval;
 pub(crate) use reads::TracedReads;
-pub use sessions::{Chosen, SHARE_MAX};
-use sessions::{Seen, Sessions};
+pub use sessions::Chosen;
+use sessions::{SHARE_MAX, Seen, Sessions};
 pub(crate) use watching::{Taken, Watching};
 
 /// Changes that are kept at most: 64 bytes each.
@@ -114,7 +114,7 @@ impl Exact {
         let now = watchpoint::now();
         self.sessions.lose(self.watches.lost(), now);
         self.sessions.judge(now).into_iter().for_each(|watch| self.watches.unwatch(watch));
-        (self.sessions.changes() as usize) < CHANGES_MAX
+        (self.sessions.changes as usize) < CHANGES_MAX
     }
 
     /// Takes the texts of statements from samples: changes have only their identifiers.

@@ -127,10 +127,10 @@ pub(crate) struct CountersQuestion {
     pub(crate) own: Duration,
 }
 
-/// The answer.
+/// The answer; `Err` holds the reason why the server did not count statements in all of that time.
 pub(crate) struct CountersAnswer {
     pub(crate) source: Option<CounterSource>,
-    pub(crate) counted: Counted,
+    pub(crate) counted: Result<Counted, String>,
     pub(crate) account: Result<ActiveTime, String>,
     pub(crate) own: Duration,
 }
@@ -140,8 +140,8 @@ impl CountersQuestion {
     pub(crate) fn ask(self, session: &mut Session) -> Result<CountersAnswer, ServerError> {
         let CountersQuestion { mut source, own } = self;
         let counted = match &mut source {
-            Some(source) => source.next(session)?.unwrap_or_default(),
-            None => Counted::new(),
+            Some(source) => source.next(session)?,
+            None => Ok(Counted::new()),
         };
         let account = ActiveTime::now(session)?;
         Ok(CountersAnswer { source, counted, account, own })

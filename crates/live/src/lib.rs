@@ -1,8 +1,8 @@
 //! A running server under observation.
 //!
-//! A [`Sampler`] looks at all its processes at one moment; [`Watch`] asks it again and again, gives what it saw to a
-//! profile, and holds that against the server's own account. A [`Recorder`]
-//! hears the same and keeps it in files. It makes nothing on the server and changes nothing there.
+//! A sampler looks at all its processes at one moment; [`Watch`] asks it again and again, gives what it saw to a
+//! profile, and holds that against the server's own account. A [`Recorder`] hears the same and keeps it in files. It
+//! makes nothing on the server and changes nothing there.
 //! What a sample means is known below, in `profile`; nothing here renders.
 
 mod active_time;
@@ -26,11 +26,7 @@ mod statements;
 mod tracing;
 mod watch;
 
-pub use exact::{Chosen, SHARE_MAX};
+pub use exact::Chosen;
 pub use listener::Listener;
-pub use memory::MemorySampler;
-pub use processors::Processors;
 pub use recorder::{News, Recorder, RecorderSettings};
-pub use sampler::{Look, Sampler, Texts};
-pub use sql::SqlSampler;
-pub use watch::{EXACT_NAP, Settings, Watch, WatchedFor};
+pub use watch::{Settings, Watch, WatchedFor};

@@ -27,7 +27,7 @@ use sys::watchpoint;
 
 use crate::process::postmaster;
 use crate::processors::Processors;
-use crate::sampler::{Look, Sampler, Texts};
+use crate::sampler::{Look, Texts};
 use entry::{VERSIONS, offset};
 use events::Events;
 use image::{Variables, advice};
@@ -48,7 +48,7 @@ const SILENT_FOR: Duration = Duration::from_secs(60);
 const NAMED_MAX: usize = 1 << 12;
 
 /// Reads the memory of a server's processes.
-pub struct MemorySampler {
+pub(crate) struct MemorySampler {
     postmaster: u32,
     /// The process that serves our own session.
     own: u32,
@@ -91,7 +91,7 @@ struct TextOf {
 impl MemorySampler {
     /// Finds the server's shared memory and reads it once; `Err` holds the reason why that cannot be, which is no
     /// failure.
-    pub fn open(facts: &ServerFacts, is_local: bool, text_bytes: usize) -> Result<MemorySampler, String> {
+    pub(crate) fn open(facts: &ServerFacts, is_local: bool, text_bytes: usize) -> Result<MemorySampler, String> {
         if !is_local {
             return Err("the server runs on another machine".into());
         }
@@ -131,7 +131,7 @@ impl MemorySampler {
 
     /// Holds what memory shows against what the server showed since it was opened: all of it where a process has shown
     /// the same before and after, and which process it is elsewhere. `Err` holds the reason why it is not to be used.
-    pub fn check(&mut self, seen: &[Sample]) -> Result<(), String> {
+    pub(crate) fn check(&mut self, seen: &[Sample]) -> Result<(), String> {
         let before = self.spans.clone();
         self.read().map_err(unreadable)?;
         let mut agreeing = 0;
@@ -157,7 +157,7 @@ impl MemorySampler {
     }
 
     /// The waits of all processes as they are now, to be held against a look of the SQL sampler.
-    pub fn waits(&mut self) -> HashMap<u32, u32> {
+    pub(crate) fn waits(&mut self) -> HashMap<u32, u32> {
         // Samples of another kind take the place of ours, and what they say changes names.
         self.processes.iter_mut().for_each(|process| process.resting = None);
         if self.find_processes().and_then(|()| self.read()).is_err() {
@@ -167,7 +167,7 @@ impl MemorySampler {
     }
 
     /// Takes what the server shows of each process, and the names of waits that were the same before and after.
-    pub fn learn(&mut self, before: &HashMap<u32, u32>, seen: &[Sample]) {
+    pub(crate) fn learn(&mut self, before: &HashMap<u32, u32>, seen: &[Sample]) {
         let after = self.waits();
         let numbers = self.processes.iter().enumerate().map(|(at, process)| (process.number, at));
         let places: HashMap<u32, usize> = numbers.collect();
@@ -198,7 +198,7 @@ impl MemorySampler {
     }
 
     /// Takes the server's list of its wait events: types and names.
-    pub fn list_events(&mut self, events: impl Iterator<Item = (String, String)>) {
+    pub(crate) fn list_events(&mut self, events: impl Iterator<Item = (String, String)>) {
         self.events.list(events);
     }
 
@@ -210,7 +210,7 @@ impl MemorySampler {
     }
 
     /// Whether a process or a wait has no name yet, by the last look, which the server knows.
-    pub fn lacks_names(&self) -> bool {
+    pub(crate) fn lacks_names(&self) -> bool {
         self.lacks_names
     }
 
@@ -434,14 +434,10 @@ impl MemorySampler {
         }
         Ok(())
     }
-}
 
-/// Processes whose kind is not known yet are left out. Errors where the memory cannot be read any more, as after the
-/// server's end.
-impl Sampler for MemorySampler {
-    type Error = io::Error;
-
-    fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> io::Result<Look> {
+    /// Fills `samples`, whose room is used again, with what each process does now, but for those whose kind is not
+    /// known yet. Errors where the memory cannot be read any more, as after the server's end.
+    pub(crate) fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> io::Result<Look> {
         let is_whole = self.is_whole();
         if self.relatives.is_due(is_whole) {
             self.find_processes()?;

@@ -16,7 +16,7 @@ const OPEN_MAX: usize = 128;
 
 /// The scheduler's account of processes that can be seen from here.
 #[derive(Debug, Default)]
-pub struct Processors {
+pub(crate) struct Processors {
     last: HashMap<u32, Reading>,
     /// How many of them have an open file.
     open: usize,
@@ -69,7 +69,7 @@ struct Reading {
 impl Processors {
     /// The account, after a look whether the process that serves our session is one of this machine; `Err` holds the
     /// reason why there is none, which is no failure.
-    pub fn open(process: u32, user: &str, is_local: bool) -> Result<Processors, String> {
+    pub(crate) fn open(process: u32, user: &str, is_local: bool) -> Result<Processors, String> {
         if !is_local {
             return Err("the server runs on another machine".into());
         }
@@ -81,7 +81,7 @@ impl Processors {
     }
 
     /// What a process has used since it was asked for last; `None` the first time, and where it is gone.
-    pub fn since(&mut self, process: u32) -> Option<ProcessorTime> {
+    pub(crate) fn since(&mut self, process: u32) -> Option<ProcessorTime> {
         let Some(reading) = self.last.get_mut(&process) else {
             self.begin(process);
             return None;
@@ -102,7 +102,7 @@ impl Processors {
     }
 
     /// Reads a process that is seen for the first time, so that the next reading has a beginning.
-    pub fn begin(&mut self, process: u32) {
+    pub(crate) fn begin(&mut self, process: u32) {
         let Ok(file) = File::open(path(process)) else { return };
         let Some(times) = times_in(&file) else { return };
         let stays = self.open < OPEN_MAX;
@@ -120,7 +120,7 @@ impl Processors {
     }
 
     /// Forgets the processes that are gone.
-    pub fn retain(&mut self, is_there: impl Fn(u32) -> bool) {
+    pub(crate) fn retain(&mut self, is_there: impl Fn(u32) -> bool) {
         self.last.retain(|process, _| is_there(*process));
         self.open = self.last.values().filter(|reading| reading.file.is_some()).count();
     }

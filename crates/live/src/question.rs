@@ -7,7 +7,7 @@ use std::time::Duration;
 use profile::source::sampled::Sample;
 use server::ServerError;
 
-use crate::sampler::{Look, Sampler, Texts};
+use crate::sampler::{Look, Texts};
 use crate::sql::SqlSampler;
 
 /// Questions under way. Where this is dropped, their session ends when the server has answered them all, or at the sum

@@ -19,7 +19,7 @@ use profile::event::Ticks;
 use profile::source::recorded::{Sums, add_counters, name_relations, rename_event};
 use profile::source::sampled::{Sample, Traced};
 use profile::tables::sampled::Counters;
-use recording::{Folder, Own, Segment, segments};
+use recording::{ACCOUNT_MAX, Folder, Own, Segment, segments};
 use sys::process::process_cpu;
 
 use crate::listener::Listener;
@@ -35,6 +35,9 @@ use writer::Writer;
 const OVER_MIN: usize = 3;
 const OVER_MAX: usize = 64;
 const ANSWER_MAX: i64 = 60_000_000;
+
+/// Why no segment is written any more.
+const WRITER_ENDED: &str = "the thread that writes has ended";
 
 /// A segment that is over.
 struct Over {
@@ -144,14 +147,18 @@ impl Recorder {
     fn write(&mut self, segment: Option<Segment>) {
         let (Some(mut segment), Some(outbox)) = (segment, &self.outbox) else { return };
         name_relations(&mut segment, &self.names);
-        let refused = match outbox.try_send(segment) {
-            Ok(()) => return,
-            Err(TrySendError::Full(_)) => "the disk does not take what is recorded",
-            Err(TrySendError::Disconnected(_)) => "the thread that writes has ended",
-        };
+        match outbox.try_send(segment) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => self.lose_segment("the disk does not take what is recorded"),
+            Err(TrySendError::Disconnected(_)) => self.lose_segment(WRITER_ENDED),
+        }
+    }
+
+    /// Counts a segment that is not written, for this reason.
+    fn lose_segment(&self, why: &str) {
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         news.lost += 1;
-        say(&mut news, format!("{refused}: a segment is lost."));
+        say(&mut news, format!("{why}: a segment is lost."));
     }
 }
 
@@ -161,10 +168,13 @@ impl Drop for Recorder {
         let last = self.sums.take(self.now());
         let last = self.cut(last);
         if let Some(outbox) = self.outbox.take() {
-            for mut segment in self.over.drain(..).map(|over| over.segment).chain(last) {
+            let over = std::mem::take(&mut self.over);
+            for mut segment in over.into_iter().map(|over| over.segment).chain(last) {
                 name_relations(&mut segment, &self.names);
                 // It may wait for the disk here.
-                let _ = outbox.send(segment);
+                if outbox.send(segment).is_err() {
+                    self.lose_segment(WRITER_ENDED);
+                }
             }
         }
         if let Some(writer) = self.writer.take() {
@@ -218,7 +228,12 @@ impl Listener for Recorder {
 
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
         self.is_sampled = false;
-        let (account, own) = (account.and_then(Ticks::nanos), i64::try_from(own.as_nanos()).ok());
+        // Where the server's clock was set ahead, each statement under way has run for as long.
+        let account = account.and_then(Ticks::nanos).filter(|account| *account <= ACCOUNT_MAX);
+        let own = i64::try_from(own.as_nanos()).ok();
+        // A reader takes a segment with none of the time of our session for one whose answer stands in a later one. An
+        // answer that says nothing is none of theirs either.
+        let least = i64::from(account.is_none() && counted.is_empty());
         // Where several were over when the server was asked, the last one gets all of it: so their sum is right, and a
         // server that is slow is asked once.
         let of_answer = self.over.iter_mut().take(std::mem::take(&mut self.asked)).filter(|over| over.wants_counters);
@@ -229,7 +244,7 @@ impl Listener for Recorder {
             }
             segment.account = account.map(|account| if is_last { account } else { 0 });
             if let Some(of_recording) = &mut segment.own {
-                of_recording.session = own.map(|own| if is_last { own } else { 0 });
+                of_recording.session = own.map(|own| if is_last { own } else { least });
             }
             over.wants_counters = false;
         }
@@ -312,9 +327,7 @@ mod tests {
     #[test]
     fn a_server_that_answers_so_late_that_nothing_is_sampled_meanwhile_is_not_asked_at_once_again() {
         let place = tempfile::tempdir().unwrap();
-        let limits = Limits { age: None, bytes: None };
-        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
-        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let mut recorder = started(place.path());
         let (look, gap) = (Ticks::from_micros(20_000), Ticks::from_micros(2_000_000));
         let lose = |recorder: &mut Recorder| {
             recorder.lose(gap, "the server was slow to answer");
@@ -333,12 +346,61 @@ mod tests {
         assert_eq!(segments(place.path()).unwrap().len(), 5, "all of them are written");
     }
 
+    fn started(place: &std::path::Path) -> Recorder {
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
+        Recorder::start(Folder::open(place).unwrap(), settings).unwrap()
+    }
+
+    #[test]
+    fn the_last_segments_are_not_lost_without_a_word_where_the_thread_that_writes_has_ended() {
+        let place = tempfile::tempdir().unwrap();
+        let mut recorder = started(place.path());
+        let news = recorder.news();
+        recorder.outbox = Some(sync_channel(1).0);
+        recorder.over.push_back(wanting(Segment::default()));
+        drop(recorder);
+        let news = news.lock().unwrap();
+        assert_eq!((news.lost, news.said.len()), (1, 1), "{:?}", news.said);
+    }
+
+    #[test]
+    fn segments_that_wait_for_an_answer_which_says_nothing_do_not_count_as_answered_by_a_later_one() {
+        let place = tempfile::tempdir().unwrap();
+        let mut recorder = started(place.path());
+        for minute in 0..2 {
+            let begin = BEGIN + minute * MINUTE;
+            let head = Head { begin, end: begin + MINUTE, ..Head::default() };
+            recorder.hold(wanting(Segment { head, own: Some(Own::default()), ..Segment::default() }));
+        }
+        assert!(recorder.wants_counters());
+        recorder.counted(&BTreeMap::new(), None, Duration::from_nanos(5));
+        drop(recorder);
+        let read = |(name, _): &(SegmentName, u64)| recording::read(&place.path().join(name.to_string())).unwrap().0;
+        let written: Vec<Segment> = segments(place.path()).unwrap().iter().map(read).collect();
+        let sessions: Vec<Option<i64>> = written.iter().map(|one| one.own?.session).collect();
+        assert_eq!(sessions, [Some(1), Some(5)]);
+    }
+
+    #[test]
+    fn a_server_whose_clock_was_set_ahead_by_months_leaves_no_segment_that_no_reader_takes() {
+        let place = tempfile::tempdir().unwrap();
+        let mut recorder = started(place.path());
+        let head = Head { begin: BEGIN, end: BEGIN, ..Head::default() };
+        recorder.hold(wanting(Segment { head, own: Some(Own::default()), ..Segment::default() }));
+        assert!(recorder.wants_counters());
+        let months = Ticks::from_micros(90 * 86_400_000_000);
+        recorder.counted(&BTreeMap::new(), Some(months), Duration::from_nanos(5));
+        drop(recorder);
+        let (name, _) = segments(place.path()).unwrap()[0];
+        let (written, _) = recording::read(&place.path().join(name.to_string())).unwrap();
+        assert_eq!((written.account, written.own.and_then(|own| own.session)), (None, Some(5)));
+    }
+
     #[test]
     fn another_server_at_the_same_address_is_not_recorded_without_a_word() {
         let place = tempfile::tempdir().unwrap();
-        let limits = Limits { age: None, bytes: None };
-        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
-        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let mut recorder = started(place.path());
         let said = ["741", "741", "742"].map(|identifier| {
             recorder.begin([(IDENTIFIER.to_string(), identifier.into())].into_iter().collect(), None);
             recorder.news.lock().unwrap().said.len()
@@ -349,9 +411,7 @@ mod tests {
     #[test]
     fn each_segment_says_how_many_sessions_of_its_time_the_server_did_not_show() {
         let place = tempfile::tempdir().unwrap();
-        let limits = Limits { age: None, bytes: None };
-        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
-        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let mut recorder = started(place.path());
         let mut cut = |counts: &[u64]| {
             counts.iter().for_each(|sessions| recorder.hidden(*sessions));
             recorder.cut(Some(Segment::default())).map(|segment| segment.hidden)
@@ -442,9 +502,7 @@ mod tests {
     #[test]
     fn a_long_outage_is_said_with_its_begin_and_its_end_and_a_short_one_with_its_length_alone() {
         let place = tempfile::tempdir().unwrap();
-        let limits = Limits { age: None, bytes: None };
-        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
-        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let mut recorder = started(place.path());
         let reason = "the server closed the connection";
         let mut said_of = |is_long: bool| {
             recorder.away();

@@ -10,7 +10,7 @@ use server::{Address, Limits, ServerError, ServerFacts, Session, Statements};
 
 use crate::processors::Processors;
 use crate::row::{parsed, text};
-use crate::sampler::{Look, Sampler, Texts};
+use crate::sampler::{Look, Texts};
 use crate::statements::{self, BLOCKING};
 
 /// How long one of our statements may take, and wait for a lock.
@@ -37,7 +37,7 @@ const LOOKS_BETWEEN_SWEEPS: u64 = 256;
 const EVENTS_MAX: usize = 1 << 12;
 
 /// Asks `pg_stat_activity`.
-pub struct SqlSampler {
+pub(crate) struct SqlSampler {
     session: Session,
     processors: Option<Processors>,
     backends: HashMap<u32, (Arc<Backend>, u64)>,
@@ -58,7 +58,7 @@ impl SqlSampler {
     ///
     /// # Errors
     /// Where the server cannot be reached, is behind a pooler that switches sessions, or is older than 13.
-    pub fn open(address: &Address, stop: Arc<AtomicBool>) -> Result<SqlSampler, ServerError> {
+    pub(crate) fn open(address: &Address, stop: Arc<AtomicBool>) -> Result<SqlSampler, ServerError> {
         SqlSampler::prepared(Session::open(address, LIMITS, stop)?)
     }
 
@@ -87,7 +87,7 @@ impl SqlSampler {
     }
 
     /// What the server is.
-    pub fn facts(&self) -> &ServerFacts {
+    pub(crate) fn facts(&self) -> &ServerFacts {
         self.session.facts()
     }
 
@@ -103,7 +103,7 @@ impl SqlSampler {
     }
 
     /// Divides time on a processor from time ready for one, from now on.
-    pub fn with_processors(&mut self, processors: Processors) {
+    pub(crate) fn with_processors(&mut self, processors: Processors) {
         self.processors = Some(processors);
     }
 
@@ -111,7 +111,7 @@ impl SqlSampler {
     ///
     /// # Errors
     /// Where the server cannot be asked.
-    pub fn blocking(&mut self) -> Result<Vec<(u32, Vec<u32>)>, ServerError> {
+    pub(crate) fn blocking(&mut self) -> Result<Vec<(u32, Vec<u32>)>, ServerError> {
         let rows = self.session.rows(BLOCKING)?;
         let pair = |row: &server::Row| {
             let blockers = text(row, 1)?.split(',').filter_map(|pid| pid.parse().ok()).collect();
@@ -184,12 +184,9 @@ impl SqlSampler {
         let backends = &self.backends;
         self.processors.iter_mut().for_each(|processors| processors.retain(|pid| backends.contains_key(&pid)));
     }
-}
 
-impl Sampler for SqlSampler {
-    type Error = ServerError;
-
-    fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> Result<Look, ServerError> {
+    /// Fills `samples`, whose room is used again, with what each process does now. After an error they are of no use.
+    pub(crate) fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> Result<Look, ServerError> {
         let since = self.last.filter(|_| texts == Texts::New).map(|last| last - TEXT_MARGIN_MICROS);
         let asked = Instant::now();
         let mut rows = self.session.rows_of_all_databases(&statements::execute(since))?;
@@ -203,7 +200,8 @@ impl Sampler for SqlSampler {
             samples.extend(self.sample(row));
         }
         self.last = now;
-        self.worked = Duration::from_micros(worked.max(0).unsigned_abs());
+        // Its clock may have been set meanwhile.
+        self.worked = Duration::from_micros(worked.max(0).unsigned_abs()).min(took);
         self.server_time += self.worked;
         self.answer_time += took;
         if self.looks.is_multiple_of(LOOKS_BETWEEN_SWEEPS) {

@@ -30,7 +30,7 @@ use profile::source::recorded::{IDENTIFIER, MACHINE, is_other_server, server_of}
 use profile::source::sampled::{Sample, SampledProfile};
 use profile::tables::read_tiers::ByTier;
 use recording::{Folder, segments};
-use server::{Address, ServerError, ServerFacts};
+use server::{Address, Defaults, ServerError, ServerFacts};
 use sys::host;
 use sys::process::{ShortSlice, process_cpu};
 
@@ -48,7 +48,7 @@ use crate::sql::SqlSampler;
 use crate::tracing::TracedServer;
 use lost_memory::LostMemory;
 use settings::{ASK_EVERY, BLOCKING_EVERY, CLOSED_WITHIN};
-pub use settings::{EXACT_NAP, Settings, WatchedFor};
+pub use settings::{Settings, WatchedFor};
 use setup::{identifier, memory, trace, with_processors};
 
 /// Segments of a folder that are tried for what they say of their server, the newest first: some may be damaged.
@@ -57,6 +57,8 @@ const SEGMENTS_TRIED: usize = 16;
 /// A watch over a server.
 pub struct Watch {
     address: Address,
+    /// The same without what the user's environment adds, and that: a password file may change.
+    written: Option<(Address, Defaults)>,
     stop: Arc<AtomicBool>,
     settings: Settings,
     sampler: Option<SqlSampler>,
@@ -164,6 +166,8 @@ struct Begun {
     own: Duration,
     /// Most that it had worked for our session by then and had still to add up, and has worked to open further ones.
     own_before: Duration,
+    /// How long all answers took until then, their ways too, and how many they were.
+    answers_before: (Duration, u32),
     counters: Result<CounterSource, String>,
 }
 
@@ -177,6 +181,7 @@ impl Begun {
             account,
             own: Duration::ZERO,
             own_before: Duration::ZERO,
+            answers_before: (Duration::ZERO, 0),
             counters: Err("the server was not asked for them".into()),
         }
     }
@@ -220,6 +225,7 @@ impl Watch {
         let memory = memory(&mut sampler, address, settings);
         Ok(Watch {
             address: address.clone(),
+            written: None,
             stop,
             settings,
             sampler: Some(sampler),
@@ -294,8 +300,11 @@ impl Watch {
     fn begin_account(&mut self, account: Result<ActiveTime, String>) {
         let own = self.own_time();
         (self.begun.account, self.begun.own) = (account.clone(), own);
-        let sampler = self.sampler.as_mut();
-        self.begun.own_before = sampler.map_or(Duration::ZERO, |sampler| sampler.session().still_to_account());
+        if let Some(sampler) = &mut self.sampler {
+            let session = sampler.session();
+            self.begun.own_before = session.still_to_account();
+            self.begun.answers_before = (session.waited(), session.answered());
+        }
         self.accounted = ActiveTimeMeter::begin(account, own);
     }
 
@@ -317,6 +326,12 @@ impl Watch {
     /// return.
     pub fn meanwhile(&mut self, call: Box<dyn FnMut()>) {
         self.meanwhile = Some(call);
+    }
+
+    /// Has this address completed again before the server is asked for another session: its password may have been
+    /// changed since, and the password file with it.
+    pub fn renew_address(&mut self, written: Address, defaults: Defaults) {
+        self.written = Some((written, defaults));
     }
 
     /// Refuses to record to a folder whose last segment is of another server, where both are known by identifiers.
@@ -380,11 +395,6 @@ impl Watch {
         let _ = self.take_late_answer(CLOSED_WITHIN);
         // One that has not come by now is waited for no longer.
         (self.question, self.further) = (None, None);
-    }
-
-    /// Whether it has ended by itself.
-    pub fn has_ended(&self) -> bool {
-        self.ended.is_some()
     }
 
     /// What the server is.

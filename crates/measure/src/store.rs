@@ -104,9 +104,9 @@ impl Store {
         }
     }
 
-    /// Removes the runs that are named as [`Store::load`] finds them, even those whose documents cannot be read.
-    /// Removes none where one of them is not there, or is a file of another program. Adds to `passed` as
-    /// [`Store::load_passing`] does.
+    /// Removes the runs that are named as [`Store::load_passing`] finds them, even those whose documents cannot be
+    /// read, and adds to `passed` as it does. Removes none where one of them is not there, or is a file of another
+    /// program.
     pub fn remove(&self, references: &[String], passed: &mut Vec<Unreadable>) -> Result<Removed, StoreError> {
         let ids: BTreeSet<String> = references.iter().map(|one| self.resolve(one, passed)).collect::<Result<_, _>>()?;
         let files: Vec<PathBuf> = ids.iter().map(|id| self.file_of(id)).collect();
@@ -154,11 +154,7 @@ impl Store {
     }
 
     /// The run named by `reference`: an identifier, its unique beginning, `last`, or `last~N` for the N-th before it.
-    pub fn load(&self, reference: &str) -> Result<Run, StoreError> {
-        self.load_passing(reference, &mut Vec::new())
-    }
-
-    /// The same; adds to `passed` what looks like a newer run and cannot be read, so that `last` does not count it.
+    /// Adds to `passed` what looks like a newer run and cannot be read, so that `last` does not count it.
     pub fn load_passing(&self, reference: &str, passed: &mut Vec<Unreadable>) -> Result<Run, StoreError> {
         read_run(&self.file_of(&self.resolve(reference, passed)?))
     }
@@ -347,6 +343,12 @@ mod tests {
             started: "2026-01-01T00:00:00Z".into(),
             experiment: "disk".into(),
             ..Run::default()
+        }
+    }
+
+    impl Store {
+        fn load(&self, reference: &str) -> Result<Run, StoreError> {
+            self.load_passing(reference, &mut Vec::new())
         }
     }
 

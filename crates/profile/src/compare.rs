@@ -20,7 +20,7 @@ use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Finding, Severity};
 
-use crate::document::{Order, STATEMENTS_MAX};
+use crate::document::{Order, STATEMENTS_MAX, class_events};
 use crate::event::{CallKind, Ticks};
 use crate::findings;
 use crate::observe::hot_spots::HotSpots;
@@ -28,7 +28,7 @@ use crate::tables::Profile;
 use crate::tables::class_sums::class_sums;
 use crate::tables::sampled::Sampled;
 use account::{OfAccount, leaves_out_accounts};
-use change::{amount, by_difference, change};
+use change::{amount, by_difference, by_total, change};
 pub use executions::Executions;
 pub use interval::{Cut, Interval};
 pub use kept::compare_kept;
@@ -115,7 +115,7 @@ fn describe(side: &Side) -> ProfileSide {
         interval_us: profile.whole.interval.micros(),
         sampled_us: profile.sampled.as_ref().map(|sampled| sampled.time.micros()),
         executions: counts.then_some(executions),
-        rows: (counts && !side.ingested.unknown.contains(&"rows")).then_some(rows),
+        rows: (counts && !side.ingested.unmeasured.rows).then_some(rows),
     }
 }
 
@@ -131,15 +131,12 @@ type Key = (Class, Option<String>);
 
 /// The waits and the time of each class and each event.
 fn times(side: &Side) -> BTreeMap<Key, (u64, Ticks)> {
-    let context = &side.ingested.profile.context;
+    let profile = &side.ingested.profile;
     let mut found: BTreeMap<Key, (u64, Ticks)> = BTreeMap::new();
-    for (class, sums) in class_sums(&side.ingested.profile.whole, context) {
+    for (class, sums) in class_sums(&profile.whole, &profile.context) {
         found.insert((class, None), (sums.calls, sums.total));
-        for (event, count, total) in sums.events {
-            let entry = found.entry((class, Some(context.event_name(event).into()))).or_default();
-            entry.0 += count;
-            entry.1 += total;
-        }
+        let events = class_events(profile, &sums).into_iter();
+        found.extend(events.map(|(event, times)| ((class, Some(event.to_owned())), times)));
     }
     found
 }
@@ -167,7 +164,7 @@ fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
         let idle = times.iter().filter(|((class, event), _)| class.is_idle() && event.is_none());
         let idle: Ticks = idle.map(|(_, (_, total))| *total).sum();
         let served = side.ingested.profile.whole.interval - idle;
-        (amount(served, described.executions, divisors(described)), side.executions.of_response())
+        (amount(served, described.executions, divisors(described)), side.executions.response)
     });
     found.response_time = change("", first, second);
     sorting::by(&mut found.classes, by_difference);
@@ -193,13 +190,13 @@ fn add_statements(found: &mut ProfileComparison, before: &Side, after: &Side, se
         found.statements.push(change);
         found.plans.extend(plans);
     }
-    let mut alone = |mut measured: Vec<Measured>| -> Vec<StatementAlone> {
-        sorting::by(&mut measured, |one, other| {
-            other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(other.id))
-        });
-        found.left_out += measured.len().saturating_sub(STATEMENTS_MAX) as u64;
-        let first = measured.iter().take(STATEMENTS_MAX);
-        first.map(|one| StatementAlone { id: one.id.into(), text: text(one.text), amount: one.amount }).collect()
+    let mut alone = |measured: Vec<Measured>| -> Vec<StatementAlone> {
+        let row = |one: &Measured| StatementAlone { id: one.id.into(), text: text(one.text), amount: one.amount };
+        let mut rows: Vec<StatementAlone> = measured.iter().map(row).collect();
+        sorting::by(&mut rows, by_total);
+        found.left_out += rows.len().saturating_sub(STATEMENTS_MAX) as u64;
+        rows.truncate(STATEMENTS_MAX);
+        rows
     };
     (found.vanished, found.new) = (alone(paired.before), alone(paired.after));
 }

@@ -112,7 +112,7 @@ fn source_of(class: Class) -> &'static str {
 }
 
 /// The events of a class by name: releases spell the parameters of an event differently, and it is one event still.
-fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str, (u64, Ticks)> {
+pub(crate) fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str, (u64, Ticks)> {
     let mut named: BTreeMap<&str, (u64, Ticks)> = BTreeMap::new();
     for (index, calls, total) in &sums.events {
         let entry = named.entry(profile.context.event_name(*index)).or_default();

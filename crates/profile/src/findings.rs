@@ -71,7 +71,7 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
     // Without known CPU these two are no class of their own but hold the others.
-    known.retain(|(class, _)| knows_cpu || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
+    known.retain(|(class, _)| knows_cpu || !is_rest(*class));
     findings.extend(transactions(profile, total));
     findings.extend(practices(profile, hot, &known, (total, is_shared_server(files))));
     findings.extend(caveat::findings(profile, files));
@@ -84,6 +84,11 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
 fn matters(part: Ticks, served: Ticks) -> bool {
     let are_times = part > Ticks::ZERO && served > Ticks::ZERO;
     are_times && part.0 as f64 / served.0 as f64 >= CLASS_MATTERS
+}
+
+/// Whether this is what no class has.
+fn is_rest(class: Class) -> bool {
+    matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
 }
 
 /// The name of a class in a sentence.
@@ -104,9 +109,10 @@ fn largest_classes(
     sorting::by_key(&mut ranked, |(_, sums)| std::cmp::Reverse(sums.total));
     let share = |sums: &ClassSums| naming::percent(sums.total.0 as f64, total.0 as f64);
     let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums.total, total))?;
-    let (name, share_of_first) = (title(*class), share(sums));
-    let all = format_nanos(nanos(total));
-    let mut text = format!("Largest class: {name}, {share_of_first} % of the response time of {all}");
+    // What is unaccounted for is what no class has.
+    let what = if is_rest(*class) { "part" } else { "class" };
+    let (name, share_of_first, all) = (title(*class), share(sums), format_nanos(nanos(total)));
+    let mut text = format!("Largest {what}: {name}, {share_of_first} % of the response time of {all}");
     if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums.total, total)) {
         text += &format!("; then {}, {} %", title(*next), share(sums));
     }
@@ -225,11 +231,14 @@ fn transactions(profile: &Profile, served: Ticks) -> Option<Finding> {
 }
 
 /// How long all of it took; `None` where that is not known. The intervals of sessions that ran side by side add up to
-/// more.
+/// more, and the clock shows more where there is time between the files.
 fn elapsed_seconds(profile: &Profile) -> Option<f64> {
+    let is_time = |micros: &f64| *micros > 0.0;
     let by_clock = profile.first_clock.zip(profile.last_clock).map(|(first, last)| last.saturating_sub(first) as f64);
-    let by_interval = (profile.session_count() <= 1).then(|| profile.whole.interval.micros());
-    [by_clock, by_interval].into_iter().flatten().find(|micros| *micros > 0.0).map(|micros| micros / 1e6)
+    let by_clock = by_clock.filter(is_time);
+    let recorded = (profile.whole.interval - profile.whole.unrecorded).micros();
+    let by_interval = Some(recorded).filter(|_| by_clock.is_some() || profile.session_count() <= 1).filter(is_time);
+    by_clock.into_iter().chain(by_interval).reduce(f64::min).map(|micros| micros / 1e6)
 }
 
 /// The advice for the classes that matter: the largest saving first, then the largest class.

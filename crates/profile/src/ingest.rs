@@ -10,7 +10,9 @@ use crate::event::{Observer, Ticks};
 use crate::input::{self, Expansion, Given, Problem};
 use crate::observe::collector::Collector;
 use crate::source::recognised::{LAST, Recognised, place_of};
-use crate::source::{Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings};
+use crate::source::{
+    Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings, Unmeasured,
+};
 use crate::tables::Profile;
 use crate::tables::folding::{executed_once, fold, is_worth_it};
 
@@ -40,8 +42,8 @@ pub struct Ingested {
     pub problems: Vec<Problem>,
     /// What the source has to say about its figures.
     pub findings: Vec<Finding>,
-    /// The metrics that nothing which was read has measured, by their names.
-    pub unknown: &'static [&'static str],
+    /// What nothing that was read has measured.
+    pub unmeasured: Unmeasured,
     /// Whether the caller broke it off.
     pub is_broken_off: bool,
     /// Statements that went into others by [`Ingested::fold_literals`]; `None` where there was no reason to.
@@ -137,7 +139,7 @@ pub fn ingest<'p>(
         ending.complete(&mut profile);
         findings.extend(profile.sampled.iter().flat_map(|sampled| sampled.findings.iter().cloned()));
     }
-    Ingested { profile, source: row.name, findings, unknown: finished.unknown, left_out, ..read }
+    Ingested { profile, source: row.name, findings, unmeasured: finished.unmeasured, left_out, ..read }
 }
 
 /// Reads all inputs, one after the other. Gives what the source made of them, and which files they are.

@@ -29,7 +29,7 @@ pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &S
     }
     let profile = &ingested.profile;
     let mut cases = document::cases(profile, selection);
-    let is_known = |metric: &Metric| !ingested.unknown.contains(&metric.name.as_str());
+    let is_known = |metric: &Metric| !ingested.unmeasured.has(&metric.name);
     cases.iter_mut().for_each(|case| case.metrics.retain(is_known));
     cases.extend(of_instruments);
     cases.extend(document::files::unread(ingested));

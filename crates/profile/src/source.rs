@@ -13,7 +13,7 @@ pub(crate) mod unread;
 
 pub use contract::{
     BindValues, FileHeader, Finished, Input, Meter, Progress, ReadOptions, Reading, Source, SourceFile, SourceRow,
-    SourceSettings,
+    SourceSettings, Unmeasured,
 };
 
 /// The sources. An input belongs to the first row that recognises it, and to the last one where none does: that one

@@ -107,7 +107,10 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failu
             } else if WITHOUT_RUN.iter().any(|other| other.name == row.name) {
                 refuse_options_of_runs(&format!("readpath {}", row.name), matches)?;
             }
-            (row.run)(matches, context)
+            let exit = (row.run)(matches, context)?;
+            // What failed in the store counts more than what failed in a file.
+            let is_past_damage = matches!(exit, Exit::Done | Exit::Failed) && named::has_passed();
+            Ok(if is_past_damage { Exit::NotKept } else { exit })
         }
         None => Err(Failure::wrong("no command is given: see `readpath --help`.")),
     }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use experiments::ExperimentError;
 use measure::store::{StoreError, Unreadable};
 use server::ServerError;
 use sys::memory::end_at_once;
@@ -42,9 +43,10 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    the measurement failed or was refused (device, file, server or its directory, permission, disk full), or a \
-given file could not be read: of several traces or logs, the others are shown; or the profile of a server ended early
+given file could not be read: of several traces or logs, the others are shown; or the profile of a server ended early, \
+or without a sample
   2    the command line is wrong, names a run that does not exist, or asks for what the named file, device or server \
-cannot have, such as a span beyond its end
+cannot have, such as a span beyond its end or a time outside a recording
   3    the run was measured but could not be kept, or a store or a run in it cannot be used
   130  interrupted by ^C; the cases finished so far are kept. A command that runs until ^C (record, top, profile --on \
 of a running server, profile --follow) ends with 0, once there is a page
@@ -125,6 +127,15 @@ impl From<StoreError> for Failure {
             _ => Exit::NotKept,
         };
         Failure::new(exit, error)
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Failure {
+        match error {
+            ExperimentError::Parameters(sentence) => Failure::wrong(sentence),
+            error => Failure::failed(error),
+        }
     }
 }
 

@@ -140,6 +140,7 @@ impl Context {
             return of_file();
         }
         let kept = self.store_to_read().and_then(|store| Ok(store.load_passing(reference, passed)?));
+        let is_unknown = |failure: &Failure| failure.exit == Exit::WrongCommandLine && !self.globals.no_store;
         match kept {
             Err(_) if path.is_file() => of_file(),
             // No identifier has a point, and the name of a file mostly has one.
@@ -151,7 +152,7 @@ impl Context {
                 Err(Failure::wrong(sentence))
             }
             // Nor has it a letter beyond f.
-            Err(failure) if failure.exit == Exit::WrongCommandLine && is_word(reference) && !path.exists() => {
+            Err(failure) if is_unknown(&failure) && is_word(reference) && !path.exists() => {
                 Err(Failure::wrong(format!("{} There is no file {reference} either.", failure.message)))
             }
             kept => kept,

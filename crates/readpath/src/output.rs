@@ -155,12 +155,6 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() && letter != '\n' { '?' } else { letter }).collect()
 }
 
-/// Says on standard error what a run is about to do.
-pub(crate) fn announce(text: &str) {
-    // There is nowhere else to say it.
-    let _ = writeln!(io::stderr(), "{}", laid_out(text.trim_end()));
-}
-
 /// A result that did not reach its reader.
 pub(crate) fn not_printed(error: impl std::fmt::Display) -> Failure {
     Failure::failed(format!("the result could not be written to standard output: {error}"))

@@ -137,44 +137,34 @@ fn count(count: u64) -> Option<i64> {
     Some(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
+/// A row of a kind, of this time, without anything else.
+fn row<'a>(record: &'static str, at: i64) -> Line<'a> {
+    Line { record, at, ..Line::default() }
+}
+
 /// The rows of a segment.
 pub(crate) fn lines(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
-    let looks = segment.looks.iter().map(|one| Line {
-        record: LOOKS,
-        at: one.at,
-        looks: count(one.looks),
-        time: Some(one.time),
-        ..Line::default()
-    });
+    let looks =
+        segment.looks.iter().map(|one| Line { looks: count(one.looks), time: Some(one.time), ..row(LOOKS, one.at) });
     let begin = segment.head.begin;
     let statements = segment.statements.iter().map(move |one| {
         let counted = one.counted;
         Line {
-            record: STATEMENT,
-            at: begin,
             statement: &one.id,
             text: &one.text,
             executions: counted.and_then(|counted| count(counted.executions)),
             rows: counted.and_then(|counted| count(counted.rows)),
             hits: counted.and_then(|counted| count(counted.hits)),
             reads: counted.and_then(|counted| count(counted.reads)),
-            ..Line::default()
+            ..row(STATEMENT, begin)
         }
     });
     let blocked = segment.blocked.iter().map(|one| Line {
-        record: BLOCKED,
-        at: one.at,
         pid: Some(one.pid.into()),
         blocker: Some(one.blocker.into()),
-        ..Line::default()
+        ..row(BLOCKED, one.at)
     });
-    let lost = segment.lost.iter().map(|one| Line {
-        record: LOST,
-        at: one.at,
-        time: Some(one.time),
-        text: &one.reason,
-        ..Line::default()
-    });
+    let lost = segment.lost.iter().map(|one| Line { time: Some(one.time), text: &one.reason, ..row(LOST, one.at) });
     statements.chain(looks).chain(samples(segment)).chain(blocked).chain(lost).chain(reads(segment))
 }
 
@@ -182,10 +172,8 @@ fn samples(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
     segment.samples.iter().map(|one| {
         let process = segment.processes.get(one.process as usize);
         Line {
-            record: SAMPLE,
-            at: one.at,
             seconds: Some(one.seconds.into()),
-            looks: Some(i64::try_from(one.looks).unwrap_or(i64::MAX)),
+            looks: count(one.looks),
             time: Some(one.time),
             queued: Some(one.queued),
             state: Segment::STATES.get(one.state as usize).copied().unwrap_or_default(),
@@ -197,36 +185,24 @@ fn samples(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
             user: process.map_or("", |process| &process.user),
             database: process.map_or("", |process| &process.database),
             application: process.map_or("", |process| &process.application),
-            ..Line::default()
+            ..row(SAMPLE, one.at)
         }
     })
 }
 
 fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
     let begin = segment.head.begin;
-    let account = segment.account.iter().map(move |time| Line {
-        record: ACCOUNT,
-        at: begin,
-        time: Some(*time),
-        ..Line::default()
-    });
-    let hidden = (segment.hidden > 0).then(|| Line {
-        record: HIDDEN,
-        at: begin,
-        looks: count(segment.hidden),
-        ..Line::default()
-    });
+    let account = segment.account.iter().map(move |time| Line { time: Some(*time), ..row(ACCOUNT, begin) });
+    let hidden = (segment.hidden > 0).then(|| Line { looks: count(segment.hidden), ..row(HIDDEN, begin) });
     let own = segment.own.into_iter().flat_map(move |own| {
-        let row = |process, time| Line { record: OWN, at: begin, process, time: Some(time), ..Line::default() };
-        [Some(row(RECORDER, own.cpu)), own.session.map(|time| row(OWN_SESSION, time))].into_iter().flatten()
+        let of = |process, time| Line { process, time: Some(time), ..row(OWN, begin) };
+        [Some(of(RECORDER, own.cpu)), own.session.map(|time| of(OWN_SESSION, time))].into_iter().flatten()
     });
     let tracing = segment.tracing.iter().map(move |one| Line {
-        record: TRACING,
-        at: begin,
         calls: count(one.records),
         lost_records: count(one.lost),
         text: &one.reason,
-        ..Line::default()
+        ..row(TRACING, begin)
     });
     let reads = segment.reads.iter().map(|one| Line {
         record: READ,

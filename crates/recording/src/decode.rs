@@ -24,8 +24,8 @@ use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of,
 use crate::named_columns::{self, END_MAX, end_of};
 use crate::pages;
 use crate::segment::{
-    Blocked, Blocks, Counted, Head, Looks, Lost, Process, ROWS_MAX, Read as FileRead, ReadSums, Reader as FromFile,
-    Request, Sample, Segment, Statement, TEXTS_MAX, Tracing,
+    ACCOUNT_MAX, Blocked, Blocks, Counted, Head, Looks, Lost, Process, ROWS_MAX, Read as FileRead, ReadSums,
+    Reader as FromFile, Request, Sample, Segment, Statement, TEXTS_MAX, Tracing,
 };
 
 /// Greatest file of a segment: a recorder ends one long before.
@@ -389,7 +389,7 @@ impl Build {
                 let time = up_to(LOST_MAX, line.time)?;
                 self.segment.lost.push(Lost { at: line.at, time, reason: line.text.into() });
             }
-            ACCOUNT => self.segment.account = Some(up_to(SUM_MAX, line.time)?),
+            ACCOUNT => self.segment.account = Some(up_to(ACCOUNT_MAX, line.time)?),
             HIDDEN => self.segment.hidden = count(line.looks)?,
             OWN => self.own(line)?,
             READ => self.read(line)?,

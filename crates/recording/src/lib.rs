@@ -22,6 +22,6 @@ pub use encode::encode;
 pub use folder::{Folder, FolderError, Limits, NotRemoved, NotWritten, segments};
 pub use name::SegmentName;
 pub use segment::{
-    Blocked, Blocks, Counted, Head, Looks, Lost, Own, Process, Read, ReadSums, Reader, Request, Sample, Segment,
-    Statement, Tracing,
+    ACCOUNT_MAX, Blocked, Blocks, Counted, Head, Looks, Lost, Own, Process, Read, ReadSums, Reader, Request, Sample,
+    Segment, Statement, Tracing,
 };

@@ -10,6 +10,10 @@ pub(crate) const ROWS_MAX: i64 = 1 << 21;
 /// Greatest sum of the lengths of a column's texts over all rows: a small file can have the same long text in each row.
 pub(crate) const TEXTS_MAX: usize = 256 << 20;
 
+/// Longest active time by the server's own account that is read of a segment, in nanoseconds: 52 days of sessions at
+/// work.
+pub const ACCOUNT_MAX: i64 = 1 << 52;
+
 /// What is said of a segment as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {

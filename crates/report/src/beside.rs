@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use measure::compare::{ProfileComparison, Verdict, compare};
-use measure::quantity::counted;
+use measure::quantity::{counted, grouped};
 use measure::run::Build;
 use measure::sorting;
 use measure::{Finding, Run};
@@ -79,6 +79,11 @@ pub fn name(run: &Run) -> String {
     format!("{asked} {}", minute(&run.started))
 }
 
+/// The same with what it was made on.
+pub(crate) fn name_with_place(run: &Run) -> String {
+    format!("{}, {}", name(run), place(run))
+}
+
 /// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.
 pub(crate) fn minute(started: &str) -> String {
     started.chars().take(16).collect::<String>().replace('T', " ")
@@ -144,7 +149,7 @@ fn page(experiment: &str, runs: &[&Run], profiles: Option<CompareProfiles<'_>>) 
     let keys = signed(&names);
     let is_few = runs.len() <= COLORED_MAX;
     let mut sections = vec![Section::Head {
-        title: format!("{experiment}: {} runs side by side", runs.len()),
+        title: format!("{experiment}: {} runs side by side", grouped(runs.len() as u64)),
         facts: if is_few { keys.iter().map(Key::in_full).collect() } else { Vec::new() },
         settings: Vec::new(),
     }];
@@ -380,7 +385,7 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
     let lines = lines.into_iter().enumerate();
     let lines = lines.map(|(key, (_, points))| Line { key, shape: Shape::Marked, points }).collect();
     let across = Axis::linear("run, the oldest first", measure::Unit::Count);
-    let title = format!("{} in each of {runs} runs", first.title);
+    let title = format!("{} in each of {} runs", first.title, grouped(runs as u64));
     let chart = Chart::new(first.name, title, first.value.clone(), Plot::lines(across, lines)).keyed(keys);
     let more = counted(left_out as u64, "further line is", "further lines are");
     let note = if left_out > 0 { format!("{more} not drawn.") } else { String::new() };
@@ -435,7 +440,7 @@ fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
     let shown = &differing[..differing.len().min(DIFFERENCES_MAX)];
     let title = format!(
         "{pair}. {} of {} {} by more than the noise of their samples{}.{disturbed}",
-        differing.len(),
+        grouped(differing.len() as u64),
         counted(known as u64, "value", "values"),
         if differing.len() == 1 { "differs" } else { "differ" },
         if differing.len() > shown.len() { format!("; the {} that differ most", shown.len()) } else { String::new() }

@@ -17,7 +17,7 @@ mod scan;
 mod source;
 mod subjects;
 
-pub(crate) use calibrate::{Bounds, Ended, InSets, is_excepted, whose_queries};
+pub(crate) use calibrate::{Bounds, Ended, InSets, is_excepted, ratio_of, whose_queries};
 pub(crate) use cases::numbers;
 use drawing::Drawing;
 pub(crate) use drawing::RANGE;

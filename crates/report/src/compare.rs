@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, Verdict, needed};
-use measure::quantity::THIN_SPACE;
+use measure::quantity::{THIN_SPACE, grouped};
 use measure::schema::{self, Spec, disk, ladder, reads};
 use measure::{Finding, Parameters, Run, sorting};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::body::{processor, subject as subject_of};
 use crate::differences::{
     HEADINGS, case_text, change_text, compared, decimals, is_bookkeeping, of_case, shown_metrics, varying_names,
+    warnings_apart,
 };
 use crate::page::number::ratio_to;
 use crate::page::parameters::{phrase, phrase_in_full, shown, with_unit};
@@ -69,16 +70,11 @@ struct Warnings<'a> {
 
 impl<'a> Warnings<'a> {
     fn of(comparison: &'a Comparison) -> Warnings<'a> {
-        let (first, second) = &comparison.warnings;
-        let is_in = |list: &[Finding], one: &Finding| {
-            list.iter().any(|other| (&other.id, &other.message) == (&one.id, &one.message))
-        };
-        let (both, first_alone): (Vec<&Finding>, Vec<&Finding>) = first.iter().partition(|one| is_in(second, one));
-        let second_alone: Vec<&Finding> = second.iter().filter(|one| !is_in(first, one)).collect();
+        let [both, first, second] = warnings_apart(&comparison.warnings);
         let lists = [
             ("Warnings of both runs:", both),
-            ("Warnings of the first run:", first_alone),
-            ("Warnings of the second run:", second_alone),
+            ("Warnings of the first run:", first),
+            ("Warnings of the second run:", second),
         ];
         Warnings { lists }
     }
@@ -174,7 +170,7 @@ fn some_of(values: &BTreeSet<String>) -> String {
     let named: Vec<&str> = values.iter().take(VALUES_NAMED).map(String::as_str).collect();
     match values.len().saturating_sub(VALUES_NAMED) {
         0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+        more => format!("{} and {} more", named.join(", "), grouped(more as u64)),
     }
 }
 

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use measure::compare::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };
-use measure::quantity::counted;
+use measure::quantity::{counted, grouped};
 use measure::schema::sources::words_of;
 use measure::wait_class::Class;
 use measure::{Finding, Unit};
 
+use crate::differences::warnings_apart;
 use crate::page::number::{ratio, time};
 use crate::page::wording::one_line;
 use crate::page::{Align, Cell, Page, Section, Table};
@@ -29,14 +30,13 @@ const OF_PARTS: &str = "The time of an execution is the total divided by the exe
 const OF_SPREAD: &str = "Spread: beyond where the time of an execution differs by more than the executions among \
                          themselves explain (95 %, Welch's test), within where it lies within the executions' own \
                          spread, – where that is not known: a side has no execution, neither has two, or the time \
-                         passed between calls and no line says which execution it belongs to. What else differs \
-                         between two traces (load, data, caches) is not in it.";
+                         passed between calls and no line says which execution it belongs to.";
 
 /// Why there is none of kept runs.
 const OF_KEPT: &str = "Kept runs do not hold how executions spread, so that no difference is held against it: compare \
-                       the traces themselves for that.";
+                       the traces or logs themselves for that.";
 
-/// What is said where no column of a spread is shown.
+/// What two profiles cannot tell.
 const OF_REST: &str = "What else differs between the two (load, data, caches) is not in it.";
 
 /// The heading of the column of spreads.
@@ -81,7 +81,7 @@ fn legend(comparison: &ProfileComparison, has_spread: bool) -> String {
     let parts: &[&str] = match (is_divided(comparison), comparison.lacks_spread) {
         (false, _) => &[OF_CHANGES, OF_REST],
         (true, true) => &[OF_CHANGES, OF_PARTS, OF_KEPT],
-        (true, false) if has_spread => &[OF_CHANGES, OF_PARTS, OF_SPREAD],
+        (true, false) if has_spread => &[OF_CHANGES, OF_PARTS, OF_SPREAD, OF_REST],
         (true, false) => &[OF_CHANGES, OF_PARTS, OF_REST],
     };
     parts.join(" ")
@@ -268,7 +268,7 @@ fn mattering<'a>(
         return (all, None);
     }
     let shown = all.into_iter().filter(|one| matters(one)).collect();
-    (shown, Some((format!("{} others", others.len()), together(&others))))
+    (shown, Some((format!("{} others", grouped(others.len() as u64)), together(&others))))
 }
 
 /// Several times as one, of the same executions and rows.
@@ -313,30 +313,24 @@ fn tables(lines: &[Line], what: &str, title: &str) -> Vec<Section> {
     [totals.done()].into_iter().chain(divided(lines, what, title)).map(Section::Table).collect()
 }
 
-/// A column of times: its heading, and the time in µs.
-type Part = (&'static str, fn(&TimeChange) -> Option<f64>);
-
-/// Times of an execution and of a row.
-const OF_EXECUTIONS: [Part; 2] =
-    [("first", |change| change.before.execution_us), ("second", |change| change.after.execution_us)];
-const OF_ROWS: [Part; 2] = [("a row first", |change| change.before.row_us), ("second", |change| change.after.row_us)];
-
 /// Times divided by executions and rows, without the columns that would be empty; none where all of them would be.
 fn divided(lines: &[Line], what: &str, title: &str) -> Option<Table> {
-    let has = |parts: [Part; 2]| lines.iter().any(|line| parts.iter().any(|&(_, of)| of(&line.change).is_some()));
-    let (has_executions, has_rows) = (has(OF_EXECUTIONS), has(OF_ROWS));
+    let sides = || lines.iter().flat_map(|line| [&line.change.before, &line.change.after]);
+    let has_executions = sides().any(|side| side.execution_us.is_some());
+    let has_rows = sides().any(|side| side.row_us.is_some());
     let has_spread = lines.iter().any(|line| matches!(line.change.spread, Spread::Beyond | Spread::Within));
-    let columns = |is_there: bool, parts: [Part; 2]| is_there.then_some(parts).into_iter().flatten();
     let table = Table::over(lines)
         .column(if has_executions { title } else { what }, Align::Left, |line| line.name.clone())
-        .each(columns(has_executions, OF_EXECUTIONS), |table, (heading, of)| {
-            table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
-        })
+        .column("first", Align::Decimal, |line| line.change.before.execution_us.map(cell))
+        .only_where(has_executions)
+        .column("second", Align::Decimal, |line| line.change.after.execution_us.map(cell))
+        .only_where(has_executions)
         .column(SPREAD, Align::Left, |line| spread(line.change.spread))
         .only_where(has_spread)
-        .each(columns(has_rows, OF_ROWS), |table, (heading, of)| {
-            table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
-        })
+        .column("a row first", Align::Decimal, |line| line.change.before.row_us.map(cell))
+        .only_where(has_rows)
+        .column("second", Align::Decimal, |line| line.change.after.row_us.map(cell))
+        .only_where(has_rows)
         .rules(|line| line.is_sum);
     (has_executions || has_rows).then(|| table.done())
 }
@@ -376,9 +370,10 @@ fn of_one_side_and_plans(comparison: &ProfileComparison) -> Vec<Section> {
 /// The statements of one side alone.
 fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section> {
     let shown: Vec<&StatementAlone> = statements.iter().take(top as usize).collect();
-    let more = statements.len() - shown.len();
-    let verb = if more == 1 { "is" } else { "are" };
-    let note = if more > 0 { format!("{more} more, with less time, {verb} in --format json.") } else { String::new() };
+    let note = match (statements.len() - shown.len()) as u64 {
+        0 => String::new(),
+        more => format!("{} in --format json.", counted(more, "more, with less time, is", "more, with less time, are")),
+    };
     let total = if shown.iter().any(|one| one.amount.second_us.is_some()) { "total /s" } else { "total" };
     let has = |is_there: fn(&Amount) -> bool| shown.iter().any(|one| is_there(&one.amount));
     let table = Table::over(&shown)
@@ -392,6 +387,7 @@ fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section
         .column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
         .only_where(has(|amount| amount.row_us.is_some()))
         .column("text", Align::Left, |one| one_line(one.text.as_deref().unwrap_or_default()))
+        .only_where(shown.iter().any(|one| one.text.is_some()))
         .noted(note);
     table.unless_empty().map(Section::Table)
 }
@@ -444,12 +440,9 @@ fn left_out(comparison: &ProfileComparison) -> Option<Section> {
 
 /// What a profile warned of holds for its figures here too.
 fn warnings(comparison: &ProfileComparison) -> Vec<Section> {
-    let list = |title: &str, warnings: &[Finding]| {
-        Section::list(title, warnings.iter().map(|warning| warning.message.clone()).collect())
+    let titles = ["Warnings of both:", "Warnings of the first:", "Warnings of the second:"];
+    let list = |(title, list): (&str, Vec<&Finding>)| {
+        Section::list(title, list.into_iter().map(|warning| warning.message.clone()).collect())
     };
-    let (first, second) = &comparison.warnings;
-    if first == second {
-        return list("Warnings of both:", first).into_iter().collect();
-    }
-    [list("Warnings of the first:", first), list("Warnings of the second:", second)].into_iter().flatten().collect()
+    titles.into_iter().zip(warnings_apart(&comparison.warnings)).filter_map(list).collect()
 }

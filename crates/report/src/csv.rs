@@ -15,7 +15,8 @@ use crate::runs::subject;
 use crate::style::Style;
 
 /// The row of the table of renderers.
-pub(crate) const RENDERER: Renderer = Renderer { name: "csv", help: "One row per metric", media: Media::Rows, write };
+pub(crate) const RENDERER: Renderer =
+    Renderer { name: "csv", help: "A row per metric, or per run of a list", media: Media::Rows, write };
 
 /// Columns of a run, before the parameters.
 const RUN_COLUMNS: [&str; 2] = ["run", "experiment"];

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Verdict};
 use measure::schema::{Spec, conditions, lio, reads};
-use measure::{Parameters, Unit, sorting};
+use measure::{Finding, Parameters, Unit, sorting};
 use serde_json::Value;
 
 use crate::page::number::{RATIO_DECIMALS, range, ratio_to};
@@ -106,6 +106,15 @@ pub(crate) fn case_text(case: &CaseComparison, names: &[&str]) -> String {
     let names: Vec<&str> = names.iter().copied().filter(|name| !is_outcome(name)).collect();
     let outcomes = case.outcomes.iter().filter(|change| !reads_the_same(change)).map(change_text);
     joined([phrase(&case.parameters, &names)].into_iter().chain(outcomes), ", ")
+}
+
+/// The warnings that both sides have in the same words, then those of each alone.
+pub(crate) fn warnings_apart((first, second): &(Vec<Finding>, Vec<Finding>)) -> [Vec<&Finding>; 3] {
+    let is_in = |list: &[Finding], one: &Finding| {
+        list.iter().any(|other| (&other.id, &other.message) == (&one.id, &one.message))
+    };
+    let (both, first_alone) = first.iter().partition(|one| is_in(second, one));
+    [both, first_alone, second.iter().filter(|one| !is_in(first, one)).collect()]
 }
 
 /// The parameters that tell the cases of both runs apart.

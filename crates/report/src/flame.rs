@@ -20,6 +20,9 @@ const LETTER: f64 = 6.7;
 /// Boxes narrower than this are not drawn: they would be invisible.
 const NARROWEST: f64 = 0.3;
 
+/// Samples after which the sampler stops, `sys::process::sampler`.
+const SAMPLES_MAX: usize = 1 << 14;
+
 /// A function, and those that it called.
 #[derive(Default)]
 struct Node {
@@ -45,13 +48,15 @@ pub fn render(title: &str, stacks: &[Vec<String>]) -> String {
     let mut root = Node::default();
     stacks.iter().for_each(|stack| root.add(stack));
     let height = HEAD + root.depth() as f64 * ROW + MARGIN;
+    let (title, samples) = (escaped(title), counted(root.samples, "sample", "samples"));
+    let is_cut = stacks.len() >= SAMPLES_MAX;
+    let cut = if is_cut { " (sampling stopped there: what ran later is not in the picture)" } else { "" };
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} \
-         {height}\" font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" \
-         fill=\"#ffffff\"/>\n<text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{}</text>\n<text x=\"{MARGIN}\" \
-         y=\"36\">{} of CPU time; width is share, callers stand below what they call</text>\n",
-        escaped(title),
-        counted(root.samples, "sample", "samples")
+         {height}\" font-family=\"monospace\" font-size=\"11\">\n<title>{title}</title>\n<rect width=\"100%\" \
+         height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{title}</text>\n\
+         <text x=\"{MARGIN}\" y=\"36\">{samples} of CPU time{cut}; width is share, callers stand below what they \
+         call</text>\n"
     );
     let picture = Picture { samples: root.samples.max(1), bottom: height - MARGIN };
     picture.draw(&mut svg, "all", &root, 0, 0);
@@ -123,6 +128,15 @@ mod tests {
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
         assert!(svg.contains("main: 3 samples, 100.0 %") && svg.contains("scan&lt;T&gt;: 1 sample, 33.3 %"));
         assert!(!svg.contains("<title>scan<") && svg.contains("a &lt;title&gt;"));
+    }
+
+    #[test]
+    fn a_picture_of_all_samples_that_are_kept_does_not_pass_for_one_of_the_whole_run() {
+        let sampler = include_str!("../../sys/src/process/sampler.rs");
+        assert!(sampler.contains("const SAMPLES_MAX: usize = 1 << 14;"), "the sampler stops elsewhere now");
+        let of = |samples: usize| render("lio", &vec![vec!["main".to_string()]; samples]);
+        assert!(of(SAMPLES_MAX).contains("16\u{202f}384 samples of CPU time (sampling stopped there: "));
+        assert!(!of(SAMPLES_MAX - 1).contains("stopped"));
     }
 
     #[test]

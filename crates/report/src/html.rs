@@ -3,8 +3,8 @@
 mod section;
 mod table;
 
-use measure::quantity::counted;
-use measure::{Finding, Run, Severity};
+use measure::quantity::{counted, grouped};
+use measure::{Run, Severity};
 
 use crate::beside::CompareProfiles;
 use crate::markup::Markup;
@@ -28,6 +28,10 @@ const SCRIPT: &str = include_str!("html/page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'";
 
+/// Of what a page of runs is made, and what its numbers are.
+const OF_RUNS: &str = " from run documents. Medians, unless stated otherwise; a range goes from the smallest sample to \
+                       the 90th percentile, or to the largest of few.";
+
 /// Most runs that are shown one by one; of more, the newest of those that are shown side by side is.
 const WHOLE_MAX: usize = 24;
 
@@ -42,6 +46,24 @@ struct Entry<'a> {
     run: &'a Run,
     page: Page,
     id: String,
+    /// What tells it from the others; of one alone, its experiment.
+    name: String,
+}
+
+impl Entry<'_> {
+    /// Writes its name as a link to its page.
+    fn link(&self, markup: &mut Markup) {
+        markup.element("a", &[("href", &format!("#{}", self.id))], &self.name);
+    }
+
+    /// The numbers that matter.
+    fn figures(&self) -> &[Figure] {
+        let found = self.page.sections.iter().find_map(|section| match section {
+            Section::Figures(figures) => Some(figures.as_slice()),
+            _ => None,
+        });
+        found.unwrap_or_default()
+    }
 }
 
 /// The page of runs, in their order. `complaints` say what else was asked for and is not on it.
@@ -51,21 +73,24 @@ pub fn report(runs: &[Run], complaints: &[String]) -> String {
 
 /// The same page, on which the newest of several profiles is compared with the oldest by `profiles`.
 pub fn report_comparing(runs: &[Run], complaints: &[String], profiles: Option<CompareProfiles<'_>>) -> String {
+    let name = |run: &Run| if runs.len() == 1 { run.experiment.clone() } else { beside::name_with_place(run) };
     let entries: Vec<Entry> = runs
         .iter()
         .enumerate()
         .filter(|(index, run)| is_whole(runs, *index, run))
-        .map(|(index, run)| Entry { run, page: body::page(run), id: format!("run-{}", index + 1) })
+        .map(|(index, run)| Entry { run, page: body::page(run), id: format!("run-{}", index + 1), name: name(run) })
         .collect();
     let title = match runs {
         [] => "readpath: no run".to_string(),
         [run] => format!("readpath {}: {}", run.experiment, body::place(run)),
-        several => format!("readpath: {} runs", several.len()),
+        several => format!("readpath: {} runs", grouped(several.len() as u64)),
     };
-    document(&title, |main| {
+    document(&title, OF_RUNS, |main| {
         main.element("h1", &[], &title);
         summary(main, &entries, runs.len());
-        complaints.iter().for_each(|complaint| main.element("p", &[("class", &"warning")], complaint));
+        for complaint in complaints {
+            main.around("p", &[("class", &"warning")], |one| one.sentence(complaint));
+        }
         if runs.len() > 1 {
             contents(main, runs, &entries);
         }
@@ -83,12 +108,12 @@ fn shown_as_page(shown: Shown<'_>) -> String {
         return report(std::slice::from_ref(run), &[]);
     }
     let page = shown.page();
-    let title = match shown {
-        Shown::Runs(_) => "readpath: kept runs",
-        Shown::Profiles(_) => "readpath: two profiles compared",
-        _ => "readpath: two runs compared",
+    let (title, made_of) = match shown {
+        Shown::Runs(_) => ("readpath: kept runs", "."),
+        Shown::Profiles(_) => ("readpath: two profiles compared", "."),
+        _ => ("readpath: two runs compared", OF_RUNS),
     };
-    document(title, |main| {
+    document(title, made_of, |main| {
         main.element("h1", &[], title);
         Part::new("part").sections(main, &page.sections);
     })
@@ -103,7 +128,7 @@ fn is_whole(runs: &[Run], index: usize, run: &Run) -> bool {
     runs.len() <= WHOLE_MAX || is_newest()
 }
 
-fn document(title: &str, main: impl FnOnce(&mut Markup)) -> String {
+fn document(title: &str, made_of: &str, main: impl FnOnce(&mut Markup)) -> String {
     let mut markup = Markup::default();
     markup.verbatim("<!DOCTYPE html>\n");
     markup.around("html", &[("lang", &"en")], |html| {
@@ -123,10 +148,8 @@ fn document(title: &str, main: impl FnOnce(&mut Markup)) -> String {
             body.around("main", &[], main);
             body.line();
             body.around("footer", &[], |footer| {
-                let made = concat!("Made by readpath ", env!("CARGO_PKG_VERSION"), " from run documents.");
-                footer.text(made);
-                footer.text(" Medians, unless stated otherwise; a range goes from the smallest sample to the 90th ");
-                footer.text("percentile, or to the largest of few.");
+                footer.text(concat!("Made by readpath ", env!("CARGO_PKG_VERSION")));
+                footer.text(made_of);
             });
             body.around("script", &[], |script| script.verbatim(SCRIPT));
         });
@@ -135,46 +158,37 @@ fn document(title: &str, main: impl FnOnce(&mut Markup)) -> String {
     markup.finish()
 }
 
-/// The answers in sentences, after the numbers that carry them.
-fn summary(main: &mut Markup, entries: &[Entry], runs: usize) {
-    let figures = |entry: &Entry| {
-        let found = entry.page.sections.iter().find_map(|section| match section {
-            Section::Figures(figures) => Some(figures.clone()),
-            _ => None,
-        });
-        found.unwrap_or_default()
-    };
+/// The answers in sentences, after the numbers that carry them. Of several runs each says whose it is.
+fn summary(main: &mut Markup, entries: &[Entry<'_>], runs: usize) {
+    let is_alone = runs == 1;
     main.around("section", &[("id", &"summary"), ("aria-label", &"Summary")], |part| {
         match entries {
-            [one] if runs == 1 => section::figures(part, &figures(one)),
-            several => section::figures(part, &front(several.iter().map(|entry| (entry, figures(entry))))),
+            [one] if is_alone => section::figures(part, one.figures()),
+            several => section::figures(part, &front(several)),
         }
-        let mut sentences: Vec<(&Entry, &Finding)> = Vec::new();
         let each = if entries.len() == 1 { SENTENCES_MAX } else { 1 };
-        for one in entries {
-            let answers = one.run.findings.iter().filter(|finding| finding.id.starts_with("answer-"));
-            sentences.extend(answers.take(each).map(|finding| (one, finding)));
-        }
         part.around("ul", &[], |list| {
-            for (one, finding) in sentences.iter().take(SENTENCES_MAX.max(entries.len())) {
-                list.around("li", &[], |item| {
-                    if entries.len() > 1 {
-                        item.element("a", &[("href", &format!("#{}", one.id))], &one.run.experiment);
-                        item.text(": ");
-                    }
-                    item.sentence(&finding.message);
-                });
+            for entry in entries {
+                let answers = entry.run.findings.iter().filter(|finding| finding.id.starts_with("answer-"));
+                for finding in answers.take(each) {
+                    list.around("li", &[], |item| {
+                        if !is_alone {
+                            entry.link(item);
+                            item.text(": ");
+                        }
+                        item.sentence(&finding.message);
+                    });
+                }
             }
-            let warned = entries.iter().filter(|entry| warnings(&entry.page) > 0);
-            for one in warned {
+            for entry in entries.iter().filter(|entry| warnings(&entry.page) > 0) {
                 list.around("li", &[], |item| {
-                    let count = counted(warnings(&one.page), "warning", "warnings");
-                    item.element("a", &[("href", &format!("#{}", one.id))], &one.run.experiment);
+                    entry.link(item);
+                    let count = counted(warnings(&entry.page), "warning", "warnings");
                     item.text(&format!(" has {count}, to be read before its numbers."));
                 });
             }
         });
-        if sentences.is_empty() && runs == 0 {
+        if runs == 0 {
             part.element("p", &[], "There is no run to show. A measuring command keeps one: try readpath ladder.");
         }
     });
@@ -182,18 +196,18 @@ fn summary(main: &mut Markup, entries: &[Entry], runs: usize) {
 }
 
 /// The numbers in front: the first of each run of another experiment, then the others of the first.
-fn front<'a>(runs: impl Iterator<Item = (&'a Entry<'a>, Vec<Figure>)>) -> Vec<Figure> {
+fn front(entries: &[Entry<'_>]) -> Vec<Figure> {
     let mut seen: Vec<&str> = Vec::new();
-    let mut front: Vec<Figure> = Vec::new();
-    let mut rest: Vec<Figure> = Vec::new();
-    for (entry, figures) in runs {
-        let name = entry.run.experiment.as_str();
-        let mut named = figures.into_iter().map(|figure| Figure { what: format!("{name}: {}", figure.what), ..figure });
-        if !seen.contains(&name) {
-            front.extend(named.next());
-            seen.push(name);
+    let (mut front, mut rest) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let named = |figure: &Figure| Figure { what: format!("{}: {}", entry.name, figure.what), ..figure.clone() };
+        let mut figures = entry.figures().iter().map(named);
+        let experiment = entry.run.experiment.as_str();
+        if !seen.contains(&experiment) {
+            front.extend(figures.next());
+            seen.push(experiment);
         }
-        rest.extend(named);
+        rest.extend(figures);
     }
     front.extend(rest);
     front.truncate(FIGURES_MAX);
@@ -214,13 +228,13 @@ fn contents(main: &mut Markup, runs: &[Run], entries: &[Entry]) {
     let left_out = runs.len() - entries.len();
     main.around("nav", &[("aria-label", &"Runs")], |nav| {
         nav.around("details", &[("open", &"open")], |details| {
-            details.element("summary", &[], &format!("The {} runs of this page", runs.len()));
+            details.element("summary", &[], &format!("The {} runs of this page", grouped(runs.len() as u64)));
             table::table(details, &beside::list(runs), "runs", table::BY_RUNS);
             details.around("p", &[], |links| {
                 links.text("In full: ");
                 for (index, one) in entries.iter().enumerate() {
                     links.text(if index > 0 { ", " } else { "" });
-                    links.element("a", &[("href", &format!("#{}", one.id))], &beside::name(one.run));
+                    one.link(links);
                 }
                 links.text(".");
             });
@@ -228,8 +242,8 @@ fn contents(main: &mut Markup, runs: &[Run], entries: &[Entry]) {
     });
     if left_out > 0 {
         let sentence = format!(
-            "{} only in the charts that show runs side by side: of that many, the newest of each experiment is shown \
-             in full. `readpath report ID -o FILE` makes the page of one.",
+            "{} only in the charts that show runs side by side: of that many, the newest of each experiment (of \
+             profiles, of each source) is shown in full. `readpath report ID -o FILE` makes the page of one.",
             counted(left_out as u64, "run stands", "runs stand")
         );
         main.around("p", &[("class", &"quiet")], |line| line.sentence(&sentence));

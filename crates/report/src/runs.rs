@@ -1,6 +1,7 @@
 //! The list of kept runs.
 
 use measure::Severity;
+use measure::quantity::counted;
 use measure::store::{Listing, Summary, Unreadable};
 use serde_json::Value;
 
@@ -52,8 +53,7 @@ fn state(run: &Summary) -> String {
     match (&run.finished, warnings) {
         (None, _) => "unfinished".into(),
         (_, 0) => String::new(),
-        (_, 1) => "1 warning".into(),
-        (_, count) => format!("{count} warnings"),
+        (_, count) => counted(count as u64, "warning", "warnings"),
     }
 }
 

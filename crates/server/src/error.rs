@@ -132,10 +132,11 @@ pub enum ServerError {
         /// The time limit.
         limit: Duration,
     },
-    /// A statement took longer than the role's own limit for one.
+    /// A statement took longer than the limit that the address, the role or the database gives each.
     #[error(
-        "`{statement}` took longer than {} s, the role's own limit, and was ended: a larger statement_timeout (or \
-         transaction_timeout) of the role, of the database or in options= of the address gives it more time",
+        "`{statement}` took longer than {} s, the limit that the session began with, and was ended: a larger \
+         statement_timeout (or transaction_timeout) in options= of the address, of the role or of the database gives \
+         it more time",
         limit.as_secs_f64()
     )]
     OwnLimit {
@@ -443,10 +444,12 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_that_the_roles_own_limit_ended_is_answered_with_that_limit_and_with_no_option() {
+    fn a_statement_that_a_limit_of_the_role_or_the_address_ended_is_answered_with_both_and_with_no_option() {
         let error = ServerError::OwnLimit { statement: "SELECT 1".into(), limit: Duration::from_millis(1) };
         let said = error.without_options();
-        assert!(said.starts_with("`SELECT 1` took longer than 0.001 s, the role's own limit, and was ended"), "{said}");
+        let begin = "`SELECT 1` took longer than 0.001 s, the limit that the session began with, and was ended: ";
+        assert!(said.starts_with(begin), "{said}");
         assert!(said.contains("statement_timeout") && !said.contains("--"), "{said}");
+        assert!(said.contains("in options= of the address, of the role or"), "{said}");
     }
 }

@@ -80,6 +80,13 @@ pub(crate) fn may_do_without_encryption(place: &Config, error: &Error) -> bool {
     is_refused || error.to_string().starts_with("error performing TLS handshake")
 }
 
+/// Sets those of the settings that have a value.
+macro_rules! set {
+    ($config:ident: $($setting:ident = $value:expr,)+) => {
+        $(if let Some(value) = $value { $config.$setting(value); })+
+    };
+}
+
 /// All settings with one of the hosts: the driver offers no way to shorten its list.
 fn with_one_host(whole: &Config, place: usize) -> Config {
     let mut one = Config::new();
@@ -89,38 +96,18 @@ fn with_one_host(whole: &Config, place: usize) -> Config {
         None => {}
     }
     let ports = whole.get_ports();
-    if let Some(number) = whole.get_hostaddrs().get(place) {
-        one.hostaddr(*number);
-    }
-    if let Some(port) = ports.get(place).or(ports.first()) {
-        one.port(*port);
-    }
-    if let Some(user) = whole.get_user() {
-        one.user(user);
-    }
-    if let Some(password) = whole.get_password() {
-        one.password(password);
-    }
-    if let Some(database) = whole.get_dbname() {
-        one.dbname(database);
-    }
-    if let Some(options) = whole.get_options() {
-        one.options(options);
-    }
-    if let Some(name) = whole.get_application_name() {
-        one.application_name(name);
-    }
-    if let Some(time) = whole.get_connect_timeout() {
-        one.connect_timeout(*time);
-    }
-    if let Some(time) = whole.get_tcp_user_timeout() {
-        one.tcp_user_timeout(*time);
-    }
-    if let Some(time) = whole.get_keepalives_interval() {
-        one.keepalives_interval(time);
-    }
-    if let Some(count) = whole.get_keepalives_retries() {
-        one.keepalives_retries(count);
+    set! { one:
+        hostaddr = whole.get_hostaddrs().get(place).copied(),
+        port = ports.get(place).or(ports.first()).copied(),
+        user = whole.get_user(),
+        password = whole.get_password(),
+        dbname = whole.get_dbname(),
+        options = whole.get_options(),
+        application_name = whole.get_application_name(),
+        connect_timeout = whole.get_connect_timeout().copied(),
+        tcp_user_timeout = whole.get_tcp_user_timeout().copied(),
+        keepalives_interval = whole.get_keepalives_interval(),
+        keepalives_retries = whole.get_keepalives_retries(),
     }
     one.keepalives(whole.get_keepalives()).keepalives_idle(whole.get_keepalives_idle());
     one.ssl_mode(whole.get_ssl_mode()).ssl_negotiation(whole.get_ssl_negotiation());

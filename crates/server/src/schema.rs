@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::error::ServerError;
 use crate::facts::ServerFacts;
 use crate::place::Address;
-use crate::session::{Limits, Session, identifier, literal};
+use crate::session::{Limits, Session, identifier};
 use crate::statements::Statements;
 use crate::wire::Row;
 
@@ -69,7 +69,7 @@ impl Schema {
         // The schema is ours as soon as the server may have made it: its reply can be lost.
         let mut schema = Schema { session, tables: Vec::new(), is_there: true, leftovers };
         schema.note(true);
-        let made = schema.session.run(&format!("CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS {}", mark()));
+        let made = schema.session.run(&format!("CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'"));
         match made {
             Ok(()) => Ok(schema),
             Err(error) => {
@@ -120,8 +120,7 @@ impl Schema {
         let options = if options.is_empty() { String::new() } else { format!(", {options}") };
         self.session.run(&format!(
             "CREATE UNLOGGED TABLE {full} ({columns}) USING heap WITH (autovacuum_enabled = off{options}); \
-             COMMENT ON TABLE {full} IS {}",
-            mark()
+             COMMENT ON TABLE {full} IS '{MARK}'"
         ))?;
         self.tables.push(name.into());
         Ok(full)
@@ -206,10 +205,6 @@ pub fn clean(mut session: Session) -> Result<Option<usize>, ServerError> {
 /// The full name of a table in the schema.
 pub fn full_name(table: &str) -> String {
     format!("{SCHEMA}.{}", identifier(table))
-}
-
-fn mark() -> String {
-    literal(MARK)
 }
 
 /// Holds the lock of runs until the session ends. A session that ended just now may hold it for another moment.

@@ -4,6 +4,7 @@
 //! cost. Settings change in the session only.
 
 use std::fs;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ pub use crate::identifier::identifier;
 use crate::link::Link;
 use crate::live::Live;
 use crate::place::Address;
+use crate::pooler::insist;
 use crate::recording::Recording;
 use crate::statements::Statements;
 use crate::wire::{OnStop, Row};
@@ -164,8 +166,8 @@ impl Session {
         self.opening = Some(self.link.opening_end());
         self.set_on_stop(on_stop);
         // First: a limit of the role's own may be too short for what is asked of the server next.
-        let found = self.ask_found_limits()?;
-        self.set_limits(self.limits)?;
+        let found = insist(|| self.ask_found_limits())?;
+        insist(|| self.set_limits(self.limits))?;
         // Our own names are qualified, and no function of a user hides one of the server's.
         self.set("search_path", "pg_catalog")?;
         self.own_limits = self.ask_own_limits(found)?;
@@ -224,10 +226,15 @@ impl Session {
 
     /// Sets these limits, or the role's own where those are smaller.
     fn set_limits(&mut self, limits: Limits) -> Result<(), ServerError> {
-        self.limits = limits.within(&self.own_limits);
-        let Limits { statement, lock } = self.limits;
-        self.set("lock_timeout", &lock.as_millis().max(1).to_string())?;
-        self.set("statement_timeout", &statement.as_millis().max(1).to_string())
+        let before = mem::replace(&mut self.limits, limits.within(&self.own_limits));
+        let millis = |limit: Duration| limit.as_millis().max(1).to_string();
+        let (statement, lock) = (millis(self.limits.statement), millis(self.limits.lock));
+        let mut settings = [("statement_timeout", &*statement), ("lock_timeout", &*lock)];
+        // A longer limit for statements helps the next one; a shorter one may end it.
+        if self.limits.statement < before.statement {
+            settings.reverse();
+        }
+        self.set_all(settings)
     }
 
     fn set_on_stop(&mut self, on_stop: OnStop) {
@@ -559,6 +566,20 @@ mod tests {
         };
         assert_eq!(left([60_000, 4_000]), 9_000, "a minute in all");
         assert_eq!(left([900, 300]), 900, "no more than in all");
+    }
+
+    #[test]
+    fn a_limit_of_a_millisecond_ends_no_other_setting_of_a_session() {
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let statements = Statements::default();
+        let recorder = (statements.clone(), 18);
+        let mut session = Session::rehearsal(&address, Limits::default(), Arc::default(), recorder).unwrap();
+        let script = statements.script();
+        assert!(script.contains("SET statement_timeout = '300000';\nSET lock_timeout = '5000';\n"), "{script}");
+        session.own_limits.statement = Duration::from_millis(1);
+        session.set_limits(session.limits).unwrap();
+        let script = statements.script();
+        assert!(script.ends_with("SET lock_timeout = '5000';\nSET statement_timeout = '1';\n"), "{script}");
     }
 
     #[test]

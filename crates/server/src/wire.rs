@@ -33,6 +33,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the server may take to accept a cancellation, or the end of a session.
 const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long a COPY may take after ^C to end by itself: the server then has at most what is on the way to it.
+const COPY_ENDS_WITHIN: Duration = Duration::from_secs(1);
+
 /// How long what is no PostgreSQL server may take to speak first.
 const SPEAKS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -80,9 +83,9 @@ pub(crate) struct Deadline<'a> {
 }
 
 impl Deadline<'_> {
-    /// Waits for `work`; `None` where the wait was given up. `cancel` is called again and again after ^C: a
-    /// cancellation that arrives before its statement ends nothing.
-    async fn wait<T>(&self, work: impl Future<Output = T>, cancel: impl AsyncFn()) -> Option<T> {
+    /// Waits for `work`; `None` where the wait was given up. `cancel` is called again and again after ^C, with the time
+    /// since: a cancellation that arrives before its statement ends nothing.
+    async fn wait<T>(&self, work: impl Future<Output = T>, cancel: impl AsyncFn(Duration)) -> Option<T> {
         let mut work = pin!(work);
         let (started, mut stopped) = (Instant::now(), None);
         loop {
@@ -90,11 +93,12 @@ impl Deadline<'_> {
                 return Some(done);
             }
             if self.stop.load(Ordering::Relaxed) {
-                if stopped.get_or_insert_with(Instant::now).elapsed() >= self.on_stop.grace() {
+                let since = stopped.get_or_insert_with(Instant::now).elapsed();
+                if since >= self.on_stop.grace() {
                     return None;
                 }
                 if self.on_stop == OnStop::Cancel {
-                    cancel().await;
+                    cancel(since).await;
                 }
             }
             if started.elapsed() >= self.limit {
@@ -154,7 +158,8 @@ impl Wire {
 
     /// Runs a statement, or several with semicolons between, and returns the rows.
     pub(crate) fn query(&mut self, statement: &str, deadline: &Deadline<'_>) -> Result<Vec<Row>, ServerError> {
-        let messages = self.run(statement, deadline, async |client| client.simple_query(statement).await)?;
+        let at_once = Duration::ZERO;
+        let messages = self.run(statement, deadline, at_once, async |client| client.simple_query(statement).await)?;
         let row = |message: SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => {
                 let value = |at: usize| row.try_get(at).unwrap_or(Some(UNREADABLE)).map(String::from);
@@ -167,7 +172,7 @@ impl Wire {
 
     /// Runs a text that the server refuses unless it is one statement: the extended protocol parses no list.
     pub(crate) fn execute_one(&mut self, statement: &str, deadline: &Deadline<'_>) -> Result<(), ServerError> {
-        self.run(statement, deadline, async |client| client.execute(statement, &[]).await).map(drop)
+        self.run(statement, deadline, Duration::ZERO, async |client| client.execute(statement, &[]).await).map(drop)
     }
 
     /// Runs a `COPY … FROM STDIN`, feeds it the chunks, and returns the number of rows.
@@ -177,10 +182,10 @@ impl Wire {
         chunks: &mut dyn Iterator<Item = Vec<u8>>,
         deadline: &Deadline<'_>,
     ) -> Result<u64, ServerError> {
-        let copied = self.run(statement, deadline, async |client| {
+        let copied = self.run(statement, deadline, COPY_ENDS_WITHIN, async |client| {
             let mut sink = pin!(client.copy_in(statement).await?);
             // After a wish to stop the copy ends early, and its rows go with their table. Dropping the sink would leave
-            // an error in the server's log, for which the driver gives no reason.
+            // an error in the server's log, for which the driver gives no reason, and cancelling one with a row.
             for chunk in chunks.take_while(|_| !deadline.is_stopped()) {
                 // The error of the copy's end holds the reason.
                 if sink.send(Cursor::new(chunk)).await.is_err() {
@@ -192,19 +197,22 @@ impl Wire {
         if deadline.is_stopped() { Err(ServerError::Stopped) } else { Ok(copied) }
     }
 
-    /// Serves the connection until `work` on it is done.
+    /// Serves the connection until `work` on it is done. After ^C it is cancelled where it does not end in this time.
     fn run<T>(
         &mut self,
         statement: &str,
         deadline: &Deadline<'_>,
+        ends_within: Duration,
         work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
     ) -> Result<T, ServerError> {
         let Some((client, driver)) = &mut self.open else { return Err(ServerError::closed(statement)) };
         let started = Instant::now();
         let (client, connector, mut is_over) = (&*client, &self.connector, false);
-        let cancel = async || {
-            // A server that cannot be reached has nothing to cancel.
-            let _ = timeout(FAREWELL_TIMEOUT, client.cancel_token().cancel_query(connector.clone())).await;
+        let cancel = async |since: Duration| {
+            if since >= ends_within {
+                // A server that cannot be reached has nothing to cancel.
+                let _ = timeout(FAREWELL_TIMEOUT, client.cancel_token().cancel_query(connector.clone())).await;
+            }
         };
         let served = async {
             let mut work = pin!(work(client));
@@ -301,7 +309,7 @@ impl Search<'_> {
             return Err(Failure::last(ServerError::Machine(format!("{server} is not looked up: {error}"))));
         }
         let runtime = runtime().map_err(Failure::last)?;
-        let found = runtime.block_on(self.deadline.wait(lookup_host((name, 0)), async || ()));
+        let found = runtime.block_on(self.deadline.wait(lookup_host((name, 0)), async |_: Duration| ()));
         // The system's resolver of names cannot be interrupted; it is not waited for.
         runtime.shutdown_background();
         match found {
@@ -334,7 +342,7 @@ impl Search<'_> {
                 Either::Right((false, handshake)) => Some(handshake.await),
             }
         };
-        let outcome = runtime.block_on(self.deadline.wait(handshake, async || ()));
+        let outcome = runtime.block_on(self.deadline.wait(handshake, async |_: Duration| ()));
         let server = self.address.shown();
         match outcome {
             Some(None) => Err(Failure { error: ServerError::Foreign { server }, is_final: false }),

@@ -13,7 +13,7 @@ pub mod manifest;
 pub(crate) mod segment_file;
 pub mod table;
 
-pub use directory::{DirectoryLock, DirectoryUse, LOCK_FILE, sync_directory};
+pub use directory::{DirectoryLock, DirectoryUse, LOCK_FILE};
 pub use index::{IndexInfo, IndexSpec};
 pub use manifest::{MANIFEST_FILE, MANIFEST_FORMAT, Manifest};
 pub use segment_file::segment_file;

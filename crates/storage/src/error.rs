@@ -95,6 +95,13 @@ pub enum StorageError {
         /// The data directory.
         directory: PathBuf,
     },
+    /// Another process reads tables of the data directory, of which this one would remove some.
+    #[error("another run uses the tables of {directory}, and this one would replace some of them; wait for it or name \
+        another directory", directory = directory.display())]
+    InUse {
+        /// The data directory.
+        directory: PathBuf,
+    },
     /// Every frame of the pool is pinned.
     #[error("all {frames} frames of the buffer pool are pinned and one more page is needed: give the pool more memory")]
     PoolExhausted {

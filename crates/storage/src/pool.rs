@@ -45,7 +45,6 @@ mod word;
 mod words;
 
 pub use buffer_pool::Pool;
-pub use frames::PageBytes;
 pub use gate::GateCounts;
 pub use pinned::{Pinned, PinnedMut};
 pub use segment::Verifier;

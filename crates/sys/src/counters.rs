@@ -116,14 +116,19 @@ pub fn threads(pid: u32) -> Option<Vec<u32>> {
 }
 
 /// Why the processor counts nothing at all here, proven on this thread: under some hypervisors a counter opens and
-/// stays at zero. `None` if it counts cycles.
+/// stays at zero. `None` if it counts cycles, or may yet do so.
 pub fn hardware_absence() -> Option<Absence> {
-    CycleCounter::of_this_thread().err().map(|reason| match reason {
-        NoCycles::Forbidden => Absence::Forbidden,
-        NoCycles::Hidden => Absence::Hidden,
-        NoCycles::Busy => Absence::NeverRan,
-        NoCycles::Refused(errno) => Absence::of(errno),
-    })
+    CycleCounter::of_this_thread().err().and_then(absence_of_all)
+}
+
+/// Why no event is counted where cycles are not. Counters that others hold at this moment may get their turns later,
+/// and of those that the kernel refuses for another reason each has its own.
+fn absence_of_all(reason: NoCycles) -> Option<Absence> {
+    match reason {
+        NoCycles::Forbidden => Some(Absence::Forbidden),
+        NoCycles::Hidden => Some(Absence::Hidden),
+        NoCycles::Busy | NoCycles::Refused(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -148,6 +153,13 @@ mod tests {
                 Err(reason) => assert!(reason.to_string().len() > 20),
             }
         }
+    }
+
+    #[test]
+    fn counters_that_others_hold_for_a_moment_are_not_given_up() {
+        assert_eq!([NoCycles::Busy, NoCycles::Refused(libc::EMFILE)].map(absence_of_all), [None; 2]);
+        assert_eq!(absence_of_all(NoCycles::Hidden), Some(Absence::Hidden));
+        assert_eq!(Absence::of(libc::EBUSY), Absence::NeverRan);
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn huge_page_setting() -> Option<String> {
 }
 
 /// The chosen word of a setting such as `always [madvise] never`.
-fn bracketed(setting: &str) -> Option<String> {
+pub(crate) fn bracketed(setting: &str) -> Option<String> {
     let (_, rest) = setting.split_once('[')?;
     let (word, _) = rest.split_once(']')?;
     Some(word.to_owned())

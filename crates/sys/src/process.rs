@@ -27,4 +27,5 @@ pub use slice::ShortSlice;
 pub use snapshot::{UsageDelta, UsageSnapshot};
 pub use streams::stdout_was_closed;
 pub use usage::{peak_memory, peak_memory_of, process_cpu, process_fetched, thread_cpu, thread_fetched};
+pub(crate) use watch::poll;
 pub use watch::{is_there, name, watch};

@@ -4,9 +4,9 @@ use measure::quantity::three_digits;
 use measure::wait_class::Class;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 
-use crate::palette::mark;
+use crate::palette::{BOLD, mark};
 
 /// Columns of the axis, its line included.
 pub(crate) const AXIS: u16 = 6;
@@ -97,7 +97,7 @@ impl Chart {
         match self.has_color && self.has_unicode {
             true => cell.set_char(block).set_fg(color),
             false if self.has_color => cell.set_char(letter).set_fg(color),
-            false => cell.set_char(letter).set_style(Style::default().add_modifier(Modifier::BOLD)),
+            false => cell.set_char(letter).set_style(BOLD),
         };
     }
 }

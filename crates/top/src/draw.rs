@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::chart::{AXIS, Chart, Column};
 use crate::fit::{first_that_fits, padded, shortened, shortened_line, sign};
 use crate::history::History;
-use crate::palette::mark;
+use crate::palette::{BOLD, DIM, mark};
 use crate::reads;
 use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums, Unseen};
 use crate::sums::Sums;
@@ -150,7 +150,7 @@ impl<'a> Drawn<'a> {
             _ => (KEYS, self.chart_and_table(frame, parts[2], area.height)),
         };
         let keys = first_that_fits(keys.map(String::from), width, self.sign());
-        line(frame, Line::from(keys).style(self.dim()), parts[3]);
+        line(frame, Line::from(keys).style(DIM), parts[3]);
         first
     }
 
@@ -174,14 +174,6 @@ impl<'a> Drawn<'a> {
         let seen = head.into_iter().chain(lines.into_iter().skip(skipped)).take(usize::from(parts[4].height));
         frame.render_widget(Paragraph::new(seen.map(fitted).collect::<Vec<_>>()), parts[4]);
         skipped
-    }
-
-    fn bold(&self) -> Style {
-        Style::default().add_modifier(Modifier::BOLD)
-    }
-
-    fn dim(&self) -> Style {
-        Style::default().add_modifier(Modifier::DIM)
     }
 
     /// A class's letter, and its colour where there is some.
@@ -208,7 +200,7 @@ impl<'a> Drawn<'a> {
         let address = server.split_once("  ").map_or(server.as_str(), |(address, _)| address);
         let texts = [format!("readpath top  {server}"), server.clone(), address.into()];
         let left = first_that_fits(texts, room, self.sign());
-        Line::from(format!("{} {right}", padded(&left, room))).style(self.bold())
+        Line::from(format!("{} {right}", padded(&left, room))).style(BOLD)
     }
 
     fn headline(&self, width: usize) -> Line<'static> {
@@ -291,7 +283,7 @@ impl<'a> Drawn<'a> {
             false => first_that_fits([left, String::new()], room, self.sign()),
         };
         let rest = width.saturating_sub(begin + right.len());
-        Line::from(format!("{:axis$}{before:<begin$}{below:<rest$}{right}", "")).style(self.dim())
+        Line::from(format!("{:axis$}{before:<begin$}{below:<rest$}{right}", "")).style(DIM)
     }
 
     /// The classes with their letters, in as many lines of this width as they take, up to `most`.
@@ -322,7 +314,7 @@ impl<'a> Drawn<'a> {
         let whole: usize = PANES.iter().map(|(key, _, title)| tab(*key, title).width() + 1).sum();
         let spans = PANES.map(|(key, pane, title)| {
             let is_seen = pane == self.view.pane;
-            let style = if is_seen { Style::default().add_modifier(Modifier::REVERSED) } else { self.dim() };
+            let style = if is_seen { Style::default().add_modifier(Modifier::REVERSED) } else { DIM };
             let text = if is_seen || whole <= width + 1 { tab(key, title) } else { format!(" {key} ") };
             [Span::styled(text, style), Span::raw(" ")]
         });
@@ -331,7 +323,7 @@ impl<'a> Drawn<'a> {
 
     /// The head of a table, and its lines.
     fn table(&self, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
-        let head = |text: &str| vec![Line::from(text.to_string()).style(self.dim())];
+        let head = |text: &str| vec![Line::from(text.to_string()).style(DIM)];
         match self.view.pane {
             Pane::Help => (Vec::new(), Vec::new()),
             Pane::Statements => (head("    %  ses.  by class    statement"), self.statements()),
@@ -424,7 +416,7 @@ impl<'a> Drawn<'a> {
         }
         let mut lines = Vec::new();
         for top in tops {
-            lines.push(Line::from(self.root(top)).style(self.bold()));
+            lines.push(Line::from(self.root(top)).style(BOLD));
             self.tree(top, &below.remove(&top).unwrap_or_default(), &mut lines);
         }
         (Vec::new(), lines)

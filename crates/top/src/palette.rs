@@ -1,7 +1,10 @@
-//! How a class is drawn: a letter, and a colour where the terminal has some.
+//! How a class is drawn: a letter, and a colour where the terminal has some. And how text stands out, or stands back.
 
 use measure::wait_class::Class;
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier, Style};
+
+pub(crate) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(crate) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 
 /// A class's letter and colour. Colours are those of Okabe and Ito, which colour-blind readers tell apart, as near as a
 /// terminal of 256 has them; what they say, the letter says too.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use measure::quantity::{format_nanos, grouped, three_digits};
 use profile::tables::read_tiers::{ByTier, READ_TIERS, ReadSums, ReadTier};
-use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
 use crate::fit::columns;
+use crate::palette::DIM;
 use crate::sums::Sums;
 
 /// The heads of the columns: blocks, their share, reads, bytes, the time of a read, and what answered.
@@ -29,7 +29,6 @@ const TIERS: [(ReadTier, &str); READ_TIERS] = [
 
 /// The head and the lines.
 pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
-    let dim = Style::default().add_modifier(Modifier::DIM);
     let hits = sums.all.hits.filter(|_| !sums.counted.is_zero());
     let hits = hits.map(|blocks| blocks as f64 / sums.counted.as_secs_f64());
     let (mut lines, traced) = (Vec::new(), sums.all.reads.as_ref().filter(|_| !sums.traced.is_zero()));
@@ -56,8 +55,8 @@ pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<L
     if hits.is_some() {
         said.extend(wrapped(OF_BUFFERS, width));
     }
-    let lines = lines.into_iter().map(Line::from).chain(said.into_iter().map(|line| Line::from(line).style(dim)));
-    (vec![Line::from(line(HEAD, width)).style(dim)], lines.collect())
+    let lines = lines.into_iter().map(Line::from).chain(said.into_iter().map(|line| Line::from(line).style(DIM)));
+    (vec![Line::from(line(HEAD, width)).style(DIM)], lines.collect())
 }
 
 /// A line of the table; on a narrow terminal without the columns that are needed least.

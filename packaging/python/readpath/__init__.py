@@ -91,11 +91,19 @@ def run(experiment, *arguments, **options):
 
 
 def rows(*runs, store=None):
-    """The rows of kept runs (``"last"``, identifiers) or of run documents; of all kept runs without an argument."""
+    """The rows of kept runs (``"last"``, identifiers) or of run documents; of all kept runs without an argument.
+
+    Of all kept runs, one that cannot be read is named on standard error, and the others have their rows. ``"last"``
+    raises ``ReadpathError`` where it passes over one.
+    """
     words = ["--store", os.fspath(store)] if store else []
     with tempfile.TemporaryDirectory(prefix="readpath-") as folder:
         table = os.path.join(folder, "rows.csv")
-        _call(["export", "--runs", *map(os.fspath, runs), "--output", table, *words], subprocess.DEVNULL)
+        try:
+            _call(["export", "--runs", *map(os.fspath, runs), "--output", table, *words], subprocess.DEVNULL)
+        except ReadpathError as error:
+            if runs or error.code != 3 or not os.path.exists(table):
+                raise
         names, columns = _columns(table)
     return {name: _typed(name, column) for name, column in zip(names, columns)}
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use measure::quantity::{parse_size, size_in_words, three_digits};
+use measure::quantity::{parse_size, three_digits, whole_mebibytes};
 use measure::schema::contest::{ELAPSED, PEAK_MEMORY};
 use measure::schema::{Spec, profile};
 use measure::{Run, Statistics};
@@ -65,10 +65,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let options = &arguments.options;
     progress("making the trace");
     let trace = TraceFile::make(&arguments.traces, arguments.size)?;
-    let size = match trace.bytes {
-        bytes if bytes >= 1 << 20 => size_in_words(bytes >> 20 << 20),
-        bytes => size_in_words(bytes),
-    };
+    let size = whole_mebibytes(trace.bytes);
     let what = format!("readpath profile and its peers read {size} in turn: {}.", trace.origin);
     let mut conductor = Conductor::begin("profile", options.pairs, what)?;
     conductor.describe("readpath", options.build_readpath()?);

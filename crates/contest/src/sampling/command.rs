@@ -15,7 +15,7 @@ use measure::schema::contest::{
 use super::bars::{self, ALONE, FROM_DEVICE, FULL_SPEED, READPATH, WITH_TIERS, own_cpu, with_sessions};
 use super::cold::{self, ColdTable, Read};
 use super::cost::{Cost, Meter};
-use super::load::{Load, Pace};
+use super::load::Load;
 use super::peers;
 use super::profiler::{Profiler, Seen};
 use super::timer::{TIMER, Timer, timer_alone};
@@ -252,9 +252,9 @@ impl Trial {
     fn at_full_speed(&mut self, clients: u64, profiler: Option<&dyn Profiler>) -> Result<f64, String> {
         self.postgres.restart(BUFFERS, profiler.map_or(&[][..], Profiler::settings))?;
         // Shared buffers hold the tables from here on.
-        self.load.select(clients, (self.seconds / 5).max(1), Pace::Full)?;
+        self.load.select(clients, (self.seconds / 5).max(1))?;
         let under_way = profiler.map(|profiler| profiler.begin(&self.postgres, self.seconds)).transpose()?;
-        let rate = self.load.select(clients, self.seconds, Pace::Full)?;
+        let rate = self.load.select(clients, self.seconds)?;
         under_way.map(|under_way| under_way.end(&self.postgres)).transpose()?;
         Ok(rate)
     }
@@ -308,7 +308,7 @@ impl Trial {
         let most = (sessions + SESSIONS_LEFT).to_string();
         let settings = settings.iter().copied().chain([("max_connections", most.as_str())]);
         self.postgres.restart(BUFFERS, &settings.collect::<Vec<_>>())?;
-        let _going_on = self.load.begin(sessions, Pace::Rate(RATE))?;
+        let _going_on = self.load.begin(sessions, RATE)?;
         self.wait_for(sessions)?;
         measure(self)
     }

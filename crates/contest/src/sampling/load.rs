@@ -21,15 +21,6 @@ pub(crate) struct Load {
     url: String,
 }
 
-/// How hard it tries.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Pace {
-    /// As fast as the server answers.
-    Full,
-    /// This many transactions a second.
-    Rate(u64),
-}
-
 impl Load {
     /// The program beside the server's; archives of servers have none, and then it is that of the newest installed one.
     pub(crate) fn new(programs: &Path, server: &PrivatePostgres) -> Result<Load, String> {
@@ -44,9 +35,9 @@ impl Load {
         self.pgbench(&["--initialize", "--quiet", &scale].map(String::from)).map(drop)
     }
 
-    /// Selects for some seconds; transactions a second, without the time to connect.
-    pub(crate) fn select(&self, clients: u64, seconds: u64, pace: Pace) -> Result<f64, String> {
-        rate_of(&self.pgbench(&selecting(clients, seconds, pace))?)
+    /// Selects for some seconds, as fast as it goes; transactions a second, without the time to connect.
+    pub(crate) fn select(&self, clients: u64, seconds: u64) -> Result<f64, String> {
+        rate_of(&self.pgbench(&selecting(clients, seconds))?)
     }
 
     /// Runs a script for some seconds, as fast as it goes; transactions a second, without the time to connect.
@@ -56,10 +47,10 @@ impl Load {
         rate_of(&self.pgbench(&words)?)
     }
 
-    /// Selects until it is dropped.
-    pub(crate) fn begin(&self, clients: u64, pace: Pace) -> Result<BoundChild, String> {
+    /// Selects until it is dropped, with this many transactions a second.
+    pub(crate) fn begin(&self, clients: u64, rate: u64) -> Result<BoundChild, String> {
         let mut command = Command::new(&self.program);
-        command.args(selecting(clients, A_DAY, pace)).arg(&self.url);
+        command.args(selecting(clients, A_DAY)).arg(format!("--rate={rate}")).arg(&self.url);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         BoundChild::spawn(command, None, Signal::KILL)
             .map_err(|error| format!("{} could not be started: {error}", self.program.display()))
@@ -74,12 +65,9 @@ impl Load {
 }
 
 /// The words of a load that only selects.
-fn selecting(clients: u64, seconds: u64, pace: Pace) -> Vec<String> {
+fn selecting(clients: u64, seconds: u64) -> Vec<String> {
     let mut words = argv(["--select-only", "--no-vacuum"]);
     words.extend(of_all(clients, seconds));
-    if let Pace::Rate(rate) = pace {
-        words.push(format!("--rate={rate}"));
-    }
     words
 }
 

@@ -25,7 +25,7 @@ const BUILT_ROWS: u64 = 1_000_000;
 const BUILT_BYTES_MAX: u64 = 2 << 30;
 
 /// Bytes of a MiB.
-const MEBIBYTE: f64 = 1_048_576.0;
+pub(crate) const MEBIBYTE: f64 = 1_048_576.0;
 
 /// Shows how fast rows become columns.
 #[derive(Args, Debug)]

@@ -14,16 +14,13 @@ use crate::conductor::Conductor;
 use crate::interruption::Interruption;
 use crate::options::{Options, ServerOptions};
 use crate::progress::progress;
-use crate::scan::columns::{COLUMNS_FROM_ROWS, built_bytes_per_second};
+use crate::scan::columns::{COLUMNS_FROM_ROWS, MEBIBYTE, built_bytes_per_second};
 use crate::scan::engine::Engine;
 use crate::scan::peers::{Absent, Peers};
 use crate::scan::postgres::Postgres;
 use crate::scan::question::Reading;
 use crate::scan::rows::write_columns;
 use crate::scan::{bandwidth, bars, instructions};
-
-/// Bytes of a MiB.
-const MEBIBYTE: f64 = 1_048_576.0;
 
 /// Compares the engine's scans with PostgreSQL, DuckDB, Polars, PyArrow and NumPy, in turn, on the same rows.
 #[derive(Args, Debug)]

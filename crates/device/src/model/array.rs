@@ -9,7 +9,7 @@ use measure::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{Bounds, BrokenBounds};
-use super::event_queue::{EventQueue, Server};
+use super::event_queue::{EventQueue, Server, is_last_part};
 use super::hard_disk::{HardDisk, HardDiskParameters};
 use super::timing::{Request, Timing, micros, transfer};
 
@@ -176,12 +176,7 @@ impl Array {
                 self.events.enter(sent, Event::Sent(part));
             }
             Event::Sent(part) => {
-                let left = self.left.get_mut(&part.id).map_or(0, |left| {
-                    *left = left.saturating_sub(1);
-                    *left
-                });
-                if left == 0 {
-                    self.left.remove(&part.id);
+                if is_last_part(&mut self.left, part.id) {
                     self.events.enter(now + self.half_trip(), Event::Answered(part.id));
                 }
             }

@@ -1,6 +1,6 @@
 //! The events of a model in the order of time; events of the same time keep the order in which they were entered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use measure::Nanos;
 
@@ -49,4 +49,14 @@ impl Server {
         self.free = self.free.max(now) + time;
         self.free
     }
+}
+
+/// Notes that a part of a request has come, where `left` has how many parts of each are to come; whether it was the
+/// last one.
+pub(crate) fn is_last_part(left: &mut HashMap<u64, u32>, id: u64) -> bool {
+    let rest = left.remove(&id).map_or(0, |parts| parts.saturating_sub(1));
+    if rest > 0 {
+        left.insert(id, rest);
+    }
+    rest == 0
 }

@@ -9,7 +9,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{Bounds, BrokenBounds};
-use super::event_queue::{EventQueue, Server};
+use super::event_queue::{EventQueue, Server, is_last_part};
 use super::timing::{Request, Timing, micros, transfer};
 
 /// What data sheets say of a solid-state disk and of its flash.
@@ -191,12 +191,7 @@ impl Ssd {
                 self.events.enter(delivered, Event::Delivered(page));
             }
             Event::Delivered(page) => {
-                let left = self.inside.get_mut(&page.id).map_or(0, |left| {
-                    *left = left.saturating_sub(1);
-                    *left
-                });
-                if left == 0 {
-                    self.inside.remove(&page.id);
+                if is_last_part(&mut self.inside, page.id) {
                     done.push(page.id);
                     self.admit(now);
                 }

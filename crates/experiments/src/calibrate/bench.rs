@@ -7,6 +7,7 @@ use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{PART, SUBJECT};
 use measure::{Case, Finding, Parameters, Unit};
 use serde_json::Value;
+use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::{Calibration, StillCached};
 use subjects::{Recorder, Subject};
 
@@ -109,6 +110,8 @@ pub(super) struct Bench<'a> {
     pub(super) constants: Vec<(&'static str, f64)>,
     /// Whether something was found in memory when all caches had been emptied.
     pub(super) is_warm: bool,
+    /// What a given server found cached before anything was made there.
+    pub(super) caches: ServerCaches,
 }
 
 impl Bench<'_> {

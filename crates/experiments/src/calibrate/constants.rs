@@ -11,7 +11,6 @@ use measure::words::Word;
 use measure::{Case, Finding};
 use serde_json::Value;
 use subjects::postgres::calibration::LOAD_TIME_A_ROW;
-use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::verification_set::VerificationRows;
 
 use super::bench::{Bench, State};
@@ -373,13 +372,9 @@ fn named(one: &Measured) -> String {
 
 /// Keeps what the planner should take for its memory: the buffers, and what the page cache really holds of the
 /// database's files. Where that cannot be seen, nothing.
-pub(super) fn keep_cache_size(
-    bench: &mut Bench<'_>,
-    caches: &ServerCaches,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+pub(super) fn keep_cache_size(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let now = bench.tables.setting(CACHE_SIZE)?;
-    let Some((_, held)) = caches.files else { return Ok(()) };
+    let Some((_, held)) = bench.caches.files else { return Ok(()) };
     let (buffers, block) = (bench.tables.facts().buffer_bytes, bench.tables.facts().block_bytes);
     let mut case = bench.case("constant", [CONSTANT.of(CACHE_SIZE)]);
     let source = "shared_buffers, and what the page cache held of the database's files when the run began";

@@ -41,15 +41,10 @@ impl Workload {
     /// Whether a set that is judged without its exceptions is worth them: by the mean, in which each query counts the
     /// same, or by the time of all.
     fn is_worth_exceptions(self, judged: &Judged) -> bool {
-        judged.ratio.value <= WORTH || self.is_worth_them_by_time(judged)
+        judged.ratio.value <= WORTH || self.take_at_most(WORTH, judged)
     }
 
-    /// The same by the time of all.
-    fn is_worth_them_by_time(self, judged: &Judged) -> bool {
-        self.take_at_most(WORTH, judged)
-    }
-
-    /// The same, and not near the limit.
+    /// Whether it is by the time of all, and not near the limit.
     pub(super) fn is_clearly_worth_them_by_time(self, judged: &Judged) -> bool {
         self.take_at_most(WORTH * (1.0 - SAME), judged)
     }

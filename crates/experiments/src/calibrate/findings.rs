@@ -537,7 +537,8 @@ fn longer(ended_by: EndedBy) -> &'static str {
     match ended_by {
         EndedBy::TimeLimit => "use a larger --time-limit",
         EndedBy::StatementTimeout => {
-            "use a larger --statement-timeout, unless the limit is the role's own statement_timeout"
+            "use a larger --statement-timeout, unless the limit is a statement_timeout in options= of the address, of \
+             the role or of the database"
         }
     }
 }

@@ -31,17 +31,18 @@ type Values = [f64; CONSTANTS.len()];
 const USUAL_ADVICE: Values = [1.0, 1.1, USUAL_SCALE, 0.005, 0.0025];
 const USUAL_SCALE: f64 = 0.01;
 
-/// Blocks that are in memory, in the same unit: both costs low against those of rows, which PostgreSQL's documentation
-/// advises there. The values are those of a tried set that gains much on each of several data sets.
+/// Sets for blocks that are in memory, in the same unit. The first has PostgreSQL's own values with both blocks at an
+/// eighth: they are cheap against rows, and a block at random stays at four times one in sequence. Where the two cost
+/// the same, long queries do not get plans that read whole tables. The second has both costs low against those of rows,
+/// which PostgreSQL's documentation advises there. Its values are those of a tried set that gains much on each of
+/// several data sets.
 ///
-/// Source: PostgreSQL 18, "Planner Cost Constants", on databases that are cached; docs/decisions/0016 on the values.
-const MEMORY_ADVICE: Values = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
-
-/// PostgreSQL's own values with both blocks at an eighth: they are cheap against rows, and a block at random stays at
-/// four times one in sequence. Where the two cost the same, long queries do not get plans that read whole tables.
-///
-/// Source: docs/decisions/0023.
-const EIGHTH_ADVICE: Values = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];
+/// Source: docs/decisions/0023 on the first; PostgreSQL 18, "Planner Cost Constants", on databases that are cached, and
+/// docs/decisions/0016 on the values of the second.
+const MEMORY_ADVICE: [(&str, Values); 2] = [
+    ("eighth-pages", [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025]),
+    ("in-memory", [0.25, 0.275, USUAL_SCALE, 0.005, 0.001]),
+];
 
 /// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what was advised
 /// most often where nothing was cached. A block at random stays at two or four times one in sequence; for blocks in
@@ -50,9 +51,9 @@ const EIGHTH_ADVICE: Values = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];
 ///
 /// Source: docs/decisions/0022 and 0029.
 const DISK_ADVICE: [(&str, Values); 3] = [
-    (RANDOM_2, [1.0, 2.0, USUAL_SCALE, 0.005, 0.0025]),
-    (HALF_PAGES, [0.5, 2.0, USUAL_SCALE, 0.005, 0.0025]),
-    (DOUBLE_PAGES, [2.0, 8.0, USUAL_SCALE, 0.005, 0.0025]),
+    ("random-2", [1.0, 2.0, USUAL_SCALE, 0.005, 0.0025]),
+    ("half-pages", [0.5, 2.0, USUAL_SCALE, 0.005, 0.0025]),
+    ("double-pages", [2.0, 8.0, USUAL_SCALE, 0.005, 0.0025]),
 ];
 
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
@@ -68,17 +69,6 @@ const OPERATORS: [f64; 2] = [1.0, 0.4];
 /// The names of the server's own constants, and of what is advised everywhere.
 const OWN: &str = "now";
 const USUAL: &str = "random-1.1";
-
-/// The name of the set for blocks that are in memory.
-const IN_MEMORY: &str = "in-memory";
-
-/// The name of the set whose blocks cost an eighth.
-const EIGHTH_PAGES: &str = "eighth-pages";
-
-/// The names of the sets for queries that run with nothing cached.
-const RANDOM_2: &str = "random-2";
-const HALF_PAGES: &str = "half-pages";
-const DOUBLE_PAGES: &str = "double-pages";
 
 /// The name of a set that is one of many.
 pub(super) const TRIED: &str = "tried";
@@ -203,7 +193,7 @@ pub(super) fn usual_advice(row: f64) -> ConstantSet {
 
 /// What is advised where blocks are in memory, in the same unit.
 pub(super) fn memory_advice(row: f64) -> [ConstantSet; 2] {
-    [(EIGHTH_PAGES, EIGHTH_ADVICE), (IN_MEMORY, MEMORY_ADVICE)].map(|(name, values)| by_row(name, values, row))
+    MEMORY_ADVICE.map(|(name, values)| by_row(name, values, row))
 }
 
 /// What is advised where nothing is cached, in the same unit.
@@ -256,12 +246,12 @@ impl ConstantSet {
 
     /// Whether it is one of those for blocks that are in memory.
     pub(super) fn is_in_memory(&self) -> bool {
-        [EIGHTH_PAGES, IN_MEMORY].contains(&self.name)
+        MEMORY_ADVICE.iter().any(|(name, _)| *name == self.name)
     }
 
     /// Whether it is one of those for queries that run with nothing cached.
     pub(super) fn is_for_disks(&self) -> bool {
-        [RANDOM_2, HALF_PAGES, DOUBLE_PAGES].contains(&self.name)
+        DISK_ADVICE.iter().any(|(name, _)| *name == self.name)
     }
 
     /// Whether its values come from what was measured, and so differ a little from run to run.
@@ -369,7 +359,7 @@ mod tests {
         let sets = [&[usual_advice(0.01)][..], &memory_advice(0.01), &disk_advice(0.01)].concat();
         assert_eq!(sets.len(), 6);
         for set in sets {
-            let dearest = if set.name == DOUBLE_PAGES { 2.0 } else { 1.0 };
+            let dearest = if set.name == "double-pages" { 2.0 } else { 1.0 };
             for (name, value) in &set.values {
                 // Advice changes these three, and leaves all others at PostgreSQL's own value.
                 let (least, most) = match *name {

@@ -40,7 +40,8 @@ pub(super) fn of(caches: &ServerCaches) -> Option<State> {
 }
 
 /// Keeps what was told, which [`finding`] says.
-pub(super) fn keep(bench: &Bench<'_>, caches: &ServerCaches, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+pub(super) fn keep(bench: &Bench<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let caches = &bench.caches;
     let Some((_, hits)) = caches.hits else { return Ok(()) };
     let state = of(caches);
     let mut case = bench.case("state", [STATE.of(state.map_or("unknown", State::name))]);

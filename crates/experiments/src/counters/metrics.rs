@@ -45,8 +45,9 @@ pub(super) fn of(observed: &Observed) -> Vec<Metric> {
 struct Metrics(Vec<Metric>);
 
 impl Metrics {
-    fn add(&mut self, spec: &Spec, source: &str, value: f64) {
-        if self.metric(spec).is_none() {
+    /// Adds what is known, where nothing has been added under this name.
+    fn add(&mut self, spec: &Spec, source: &str, value: impl Into<Option<f64>>) {
+        if let Some(value) = value.into().filter(|_| self.metric(spec).is_none()) {
             self.0.push(spec.single(source, value));
         }
     }
@@ -77,24 +78,18 @@ fn kernel(observed: &Observed, metrics: &mut Metrics) {
     }
     let booking = format!("kernel's account ({account})");
     let clock = if is_command { booking.as_str() } else { "CPU clock of the process" };
-    if let Some(cpu) = booked.cpu {
-        metrics.add(&counters::TASK_CLOCK, clock, cpu.0 as f64);
-    }
+    metrics.add(&counters::TASK_CLOCK, clock, booked.cpu.map(|cpu| cpu.0 as f64));
     let counts = [
         (counters::CONTEXT_SWITCHES, booked.context_switches),
         (counters::PAGE_FAULTS, booked.page_faults),
         (counters::MAJOR_FAULTS, booked.major_faults),
     ];
     for (spec, count) in counts {
-        if let Some(count) = count {
-            metrics.add(&spec, &booking, count as f64);
-        }
+        metrics.add(&spec, &booking, count.map(|count| count as f64));
     }
-    if let Some((user, system)) = user {
-        let split = format!("{booking}, from the fork on, split by clock ticks");
-        metrics.add(&counters::USER_TIME, &split, user.0 as f64);
-        metrics.add(&counters::SYSTEM_TIME, &split, system.0 as f64);
-    }
+    let split = format!("{booking}, from the fork on, split by clock ticks");
+    metrics.add(&counters::USER_TIME, &split, user.map(|(user, _)| user.0 as f64));
+    metrics.add(&counters::SYSTEM_TIME, &split, user.map(|(_, system)| system.0 as f64));
 }
 
 fn processor(observed: &Observed, metrics: &mut Metrics) {
@@ -128,9 +123,8 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
         Rings::UserAndKernel => (task_clock, "cycles over task clock"),
         Rings::User => (observed.times.user.map(|(user, _)| user.0 as f64), "cycles in user mode over user time"),
     };
-    if let Some((cycles, time)) = counted.zip(time.filter(|nanos| *nanos > 0.0)) {
-        metrics.add(&counters::CORE_GHZ, what, cycles / time);
-    }
+    let ghz = counted.zip(time.filter(|nanos| *nanos > 0.0)).map(|(cycles, time)| cycles / time);
+    metrics.add(&counters::CORE_GHZ, what, ghz);
     let measured = metrics.value(&conditions::CORE_CLOCK).filter(|_| counted.is_none());
     let by_valgrind =
         metrics.metric(&of_instructions).is_some_and(|metric| metric.source.starts_with(valgrind::SOURCE));
@@ -146,15 +140,12 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
     if let Some((ghz, (nanos, source))) = measured.zip(time) {
         metrics.add(&of_cycles, source, (nanos * ghz).round());
     }
-    if let Some((instructions, cycles)) =
-        metrics.value(&of_instructions).zip(metrics.value(&of_cycles).filter(|cycles| *cycles > 0.0))
-    {
-        metrics.add(&counters::IPC, "instructions over cycles", instructions / cycles);
-    }
-    if let Some(clock) = metrics.value(&counters::TASK_CLOCK) {
-        let elapsed = observed.times.elapsed.0.max(1) as f64;
-        metrics.add(&counters::CPUS_USED, "task clock over elapsed time", clock / elapsed);
-    }
+    let cycles = metrics.value(&of_cycles).filter(|cycles| *cycles > 0.0);
+    let ipc = metrics.value(&of_instructions).zip(cycles).map(|(instructions, cycles)| instructions / cycles);
+    metrics.add(&counters::IPC, "instructions over cycles", ipc);
+    let elapsed = observed.times.elapsed.0.max(1) as f64;
+    let used = metrics.value(&counters::TASK_CLOCK).map(|clock| clock / elapsed);
+    metrics.add(&counters::CPUS_USED, "task clock over elapsed time", used);
 }
 
 #[cfg(test)]

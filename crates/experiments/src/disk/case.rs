@@ -11,6 +11,13 @@ use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::reading::{self, Job, Measured, Taken};
 
+/// What every case of a path is measured with.
+#[derive(Clone, Copy)]
+pub(super) struct Bench<'a> {
+    pub(super) setting: &'a Setting<'a>,
+    pub(super) machine: &'a Machine,
+}
+
 /// One case to be measured.
 pub(super) struct Ask {
     /// Its parameters.
@@ -30,17 +37,16 @@ pub(super) struct Begun {
 
 /// Measures one case and keeps it. `left` are the cases that are still to come, this one included.
 pub(super) fn measure(
-    setting: &Setting<'_>,
+    bench: Bench<'_>,
     (ask, left): (Ask, u32),
-    machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
-    journal.step_of_run(&ask.what, setting.expected(&setting.workload, left));
-    begin(setting, ask, Turn::ONLY, machine)?.keep(setting, machine, journal)
+    journal.step_of_run(&ask.what, bench.setting.expected(&bench.setting.workload, left));
+    begin(bench, ask, Turn::ONLY)?.keep(bench, journal)
 }
 
 /// Reads one turn of a case.
-pub(super) fn begin(setting: &Setting<'_>, ask: Ask, turn: Turn, machine: &Machine) -> Result<Begun, ExperimentError> {
+pub(super) fn begin(Bench { setting, machine }: Bench<'_>, ask: Ask, turn: Turn) -> Result<Begun, ExperimentError> {
     setting.evict(&ask.plans)?;
     let cached_before = setting.page_cached(&ask.plans);
     let (device, method) = (setting.device.as_ref(), setting.workload.method);
@@ -55,12 +61,8 @@ impl Begun {
     }
 
     /// Keeps the case.
-    pub(super) fn keep(
-        self,
-        setting: &Setting<'_>,
-        machine: &Machine,
-        journal: &mut dyn Journal,
-    ) -> Result<Measured, ExperimentError> {
+    pub(super) fn keep(self, bench: Bench<'_>, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
+        let Bench { setting, machine } = bench;
         let Begun { ask, cached_before, taken } = self;
         let measured = reading::conclude(machine, &job(setting, &ask), taken, journal);
         let mut measured = measured.map_err(ExperimentError::advised)?;
@@ -79,14 +81,9 @@ impl Begun {
 }
 
 /// Reads, and keeps nothing yet.
-pub(super) fn read(
-    setting: &Setting<'_>,
-    ask: &Ask,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<Measured, ExperimentError> {
-    setting.evict(&ask.plans)?;
-    reading::run(machine, job(setting, ask), journal).map_err(ExperimentError::advised)
+pub(super) fn read(bench: Bench<'_>, ask: &Ask, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
+    bench.setting.evict(&ask.plans)?;
+    reading::run(bench.machine, job(bench.setting, ask), journal).map_err(ExperimentError::advised)
 }
 
 /// The reading of a case.

@@ -11,17 +11,18 @@ use measure::schema::disk::findings as row;
 use measure::schema::{Published, disk, reads};
 use measure::sentence::capital;
 use measure::sorting;
-use measure::{Case, Finding, Metric, Unit};
+use measure::{Case, Finding, Metric, Statistics, Unit};
 
 use super::parameters::Zone;
 use super::workload::Workload;
-use crate::reading::Measured;
+use crate::reading::{BY_SCHEDULE, Measured};
 
 /// Least ratio of two places, or of two distances, that is said to matter. On a shared machine, readings of one place
 /// differ by up to as much, and a smaller gain is not worth moving data. The published disk has 1.5.
 const PLACE_MATTERS: f64 = 1.15;
 
-fn micros(value: f64) -> String {
+/// A time in microseconds, as a sentence writes it.
+pub(crate) fn micros(value: f64) -> String {
     format_nanos(value * 1e3)
 }
 
@@ -62,8 +63,10 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
         None => measured.unwitnessed.map_or("an unknown level", |device| device.name),
     };
     let proof = measured.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
+    let by_schedule = if iops.source == BY_SCHEDULE { " over the time of their schedule" } else { "" };
     let message = format!(
-        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} served the reads{proof}.{}",
+        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second{by_schedule}. {} served the \
+         reads{proof}.{}{}",
         workload.pattern.name(),
         size_in_words(workload.block_size as u64),
         path.map_or(String::new(), |path| format!(" of {path}")),
@@ -71,26 +74,59 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
         in_flight(workload),
         three_digits(iops.statistics.mean),
         capital(by),
+        by_few("The", latency).unwrap_or_default(),
         read_again(workload.block_size, measured).unwrap_or_default(),
     );
     let finding = row::ANSWER_READ.of(message).with("latency", latency.median(), Unit::Microseconds);
     Some(finding.with("iops", iops.statistics.mean, Unit::PerSecond))
 }
 
+/// Why the mean of a latency lies above its 99th percentile, where it does; `the` stands before it. Percentiles come
+/// from steps of up to 1 %. A mean that lies further above is due to few reads: they take twice the percentile or more.
+fn by_few(the: &str, latency: &Metric) -> Option<String> {
+    let Statistics { mean, p99, max, .. } = latency.statistics;
+    (mean > p99? * 1.01).then(|| {
+        format!(
+            " {the} mean of {} is more than 99 of 100 reads take, because a few took far longer, up to {}.",
+            micros(mean),
+            micros(max)
+        )
+    })
+}
+
 /// How often each block was read, where storage may have served it and that was twice and more.
-fn read_again(block_size: usize, measured: &Measured) -> Option<String> {
+fn times_read(block_size: usize, measured: &Measured) -> Option<f64> {
     let tier = measured.verdict.as_ref()?.tier;
     let span = measured.cases.first()?.parameters.get(disk::parameters::SPAN.name)?.as_u64()?;
     let count: f64 = measured.cases.iter().filter_map(|case| reads::READS.median(case)).sum();
     let times = count / (span / block_size as u64).max(1) as f64;
     let is_told = matches!(tier, Tier::PageCache | Tier::NeverWritten);
-    (times >= 2.0 && !is_told).then(|| {
+    (times >= 2.0 && !is_told).then_some(times)
+}
+
+fn read_again(block_size: usize, measured: &Measured) -> Option<String> {
+    let times = three_digits(times_read(block_size, measured)?);
+    Some(format!(
+        " Each block was read {times} times on average, and a cache of the storage may have served all but the first \
+         of these reads: a larger file shows more of the storage."
+    ))
+}
+
+/// That the places of a sweep are so small that their figures are of few blocks, or of one request `in_sequence`.
+pub(super) fn small_places([random, in_sequence]: [&Workload; 2], measured: &[Measured]) -> String {
+    let times = measured.iter().filter_map(|one| times_read(random.block_size, one)).max_by(f64::total_cmp);
+    let again = times.map(|times| {
         format!(
-            " Each block was read {} times on average, and a cache of the storage may have served all but the first of \
-             these reads: a larger file shows more of the storage.",
+            " Each block of a place was read up to {} times on average, and a cache of the storage may have served all \
+             but the first of these reads: fewer places, or a larger file, show more of the storage.",
             three_digits(times)
         )
-    })
+    });
+    let of_one = match in_sequence.stop_after {
+        StopAfter::Reads(1) => " The bandwidth of each place is that of one request.",
+        _ => "",
+    };
+    format!("{}{of_one}", again.unwrap_or_default())
 }
 
 /// How many reads wait at once: at most that many where reads begin at times of their own, or are too few.
@@ -228,6 +264,14 @@ pub(super) fn zones(workload: &Workload, extent: Extent, measured: &[(Zone, Meas
     if ratios.is_empty() {
         return None;
     }
+    // A model has no other turns: each of its zones is read at once, and begins at rest.
+    if measured.iter().any(|(_, one)| one.cases.len() > 1 && one.unwitnessed.is_none()) {
+        return Some(row::ANSWER_ZONES.of(
+            "The zones are not compared, because the rate or the latency changed while they were read and stayed \
+             there: a part of one zone is of other turns than the zones beside it. Repeat the run when the rate is \
+             steady.",
+        ));
+    }
     let are_of_device = !measured.iter().any(|(_, one)| is_unproved(one));
     let is_published = are_of_device && is_published(workload, extent);
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
@@ -249,7 +293,11 @@ pub(super) fn zones(workload: &Workload, extent: Extent, measured: &[(Zone, Meas
                 .into()
         }
     };
-    let finding = row::ANSWER_ZONES.of(format!("{says}: relative to the outer zone, a read costs {clauses}."));
+    let few = |(zone, one): &(Zone, Measured)| {
+        by_few(&format!("In zone {}, the", zone.name()), one.metric(&reads::READ_LATENCY)?)
+    };
+    let few: String = measured.iter().filter_map(few).collect();
+    let finding = row::ANSWER_ZONES.of(format!("{says}: relative to the outer zone, a read costs {clauses}.{few}"));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
     Some(ratios.iter().fold(finding, with))
 }

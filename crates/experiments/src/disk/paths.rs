@@ -1,12 +1,18 @@
-//! What the paths name: a file or a block device that has two names is read once.
+//! What the paths name: a file or a block device that has two names is read once. They are measured one by one.
 
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use device::Device;
 use measure::Finding;
 use measure::schema::disk::findings as row;
+use serde_json::json;
+
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Machine;
 
 /// What makes two paths one: the device of a block device, device and inode of a file, else the word itself.
 #[derive(PartialEq, Eq, Hash)]
@@ -25,6 +31,35 @@ impl Identity<'_> {
             Err(_) => Identity::Word(path),
         }
     }
+}
+
+/// Measures one path after the other until ^C, and says which of several are left. `device` gives the device of a path,
+/// and `measure` tells whether a case of it is kept: then it is no longer unmeasured.
+pub(crate) fn in_turn<T>(
+    (all, names): (&[T], &[String]),
+    device: impl Fn(&T) -> &dyn Device,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+    mut measure: impl FnMut(&T, &mut dyn Journal) -> Result<bool, ExperimentError>,
+) -> Result<(), ExperimentError> {
+    // One alone describes itself, and is measured or not.
+    let several = all.len() > 1;
+    let left = |from: usize| if several { &names[from..] } else { &[] };
+    for (index, one) in all.iter().enumerate() {
+        journal.leave_unmeasured(left(index));
+        if machine.stop.requested() {
+            break;
+        }
+        if several {
+            journal.describe_subject("kind", json!("device"));
+            journal.describe_subject("path", json!(format!("{} paths", all.len())));
+        } else {
+            journal.describe_all(device(one).describe().subject);
+        }
+        let is_kept = measure(one, journal)?;
+        journal.leave_unmeasured(left(index + usize::from(is_kept)));
+    }
+    Ok(())
 }
 
 /// The paths without those that name what an earlier one names, and a finding for each of these.

@@ -76,7 +76,15 @@ impl<'a> Setting<'a> {
         if !self.span.offset.is_multiple_of(u64::from(alignment)) {
             return refuse(format!("--offset must be a multiple of {alignment} bytes on {}", self.name()));
         }
-        Ok(())
+        let blocks = self.span.blocks(self.workload.block_size);
+        match self.view {
+            View::Sweep(places) if u64::from(places) > blocks => refuse(format!(
+                "a sweep of {places} places over {blocks} blocks of {} would read some blocks several times: give \
+                 --sweep {blocks} or fewer, or a smaller --block-size",
+                self.name()
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The path as it was given.
@@ -102,11 +110,7 @@ impl<'a> Setting<'a> {
     pub(super) fn evict(&self, plans: &[ReadPlan]) -> Result<(), ExperimentError> {
         let witnesses = self.device.witnesses();
         let Some(target) = witnesses.target().filter(|_| self.evict) else { return Ok(()) };
-        for region in spans(plans) {
-            let refused = |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.name()));
-            witness::evict(target, region.offset, region.length).map_err(refused)?;
-        }
-        Ok(())
+        spans(plans).into_iter().try_for_each(|part| region::evict(target, part))
     }
 
     /// What the view reads: the region, or those zones of it that are named.
@@ -148,7 +152,7 @@ impl<'a> Setting<'a> {
     pub(super) fn page_cache(&self) -> PageCache {
         let witnesses = self.device.witnesses();
         let target = witnesses.target();
-        if target.and_then(Target::filesystem).is_some_and(|kind| ["tmpfs", "ramfs"].contains(&&*kind)) {
+        if target.is_some_and(region::is_in_memory) {
             return PageCache::InTheWay("files on this file system are always in memory, so name one on another");
         }
         let direct = target.and_then(|target| target.reopen(Caching::Direct).ok());
@@ -338,6 +342,18 @@ mod tests {
             assert_eq!(of(16 << 10).unwrap().length, 16 << 10);
         }
         assert!(span(Path::new("small.dat"), 8 << 10, &View::Whole, &DiskParameters::default()).is_ok());
+    }
+
+    #[test]
+    fn more_places_than_blocks_are_refused_and_not_drawn_as_several() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(32 << 10).unwrap();
+        let refused = |places| {
+            let parameters = DiskParameters { sweep: Some(places), buffered: true, ..DiskParameters::default() };
+            Setting::open(file.path(), &parameters).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(refused(4), Ok(()));
+        assert!(refused(5).unwrap_err().contains("give --sweep 4 or fewer"));
     }
 
     #[test]

@@ -11,14 +11,13 @@ use measure::quantity::size_in_words;
 use measure::schema::disk::parameters;
 use measure::schema::reads;
 
-use super::case::{Ask, Begun, begin, measure, read};
+use super::case::{Ask, Begun, Bench, begin, measure, read};
 use super::findings::{self, Arm};
 use super::parameters::{View, Zone};
 use super::setting::Setting;
 use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::machine::Machine;
 use crate::reading::Measured;
 
 /// Bytes of a sequential read in a sweep: what a database's multi-block read asks for.
@@ -36,20 +35,16 @@ const DISTANCE_FACTOR: u64 = 4;
 
 /// Measures the cases of a path. ^C ends it after the case under way, which is not kept. Gives the reading of the
 /// whole, where that was asked for, and whether any case is kept.
-pub(super) fn run(
-    setting: &Setting<'_>,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<(Option<Measured>, bool), ExperimentError> {
-    let is_kept = match &setting.view {
+pub(super) fn run(bench: Bench<'_>, journal: &mut dyn Journal) -> Result<(Option<Measured>, bool), ExperimentError> {
+    let is_kept = match &bench.setting.view {
         View::Whole => {
-            let one = whole(setting, machine, journal)?;
+            let one = whole(bench, journal)?;
             let is_kept = !one.interrupted;
             return Ok((Some(one), is_kept));
         }
-        View::Zones(named) => zones(named, setting, machine, journal)?,
-        View::Sweep(count) => sweep(*count, setting, machine, journal)?,
-        View::SeekDistances => seek_distances(setting, machine, journal)?,
+        View::Zones(named) => zones(named, bench, journal)?,
+        View::Sweep(count) => sweep(*count, bench, journal)?,
+        View::SeekDistances => seek_distances(bench, journal)?,
     };
     Ok((None, is_kept))
 }
@@ -70,8 +65,7 @@ pub(super) fn expected(setting: &Setting<'_>) -> Duration {
 /// all reads have.
 pub(super) fn check_memory(setting: &Setting<'_>) -> Result<(), ExperimentError> {
     let View::Sweep(count) = setting.view else { return Ok(()) };
-    let block_size = sequential_block(place_length(setting, count));
-    Workload { block_size, workers: 1, ..setting.workload }.check_memory()
+    in_sequence(setting, place_length(setting, count)).check_memory()
 }
 
 /// Bytes of each place of a sweep, in whole blocks.
@@ -80,17 +74,22 @@ fn place_length(setting: &Setting<'_>, count: u32) -> u64 {
     (setting.span.length / u64::from(count)).min(PLACE).max(block) / block * block
 }
 
-/// Bytes of a read in sequence: a place of a small device holds no more.
-fn sequential_block(place: u64) -> usize {
-    SEQUENTIAL_BLOCK.min(place as usize)
+/// The reads in sequence of a place of this many bytes: it holds no larger one, and no more of them than are counted.
+fn in_sequence(setting: &Setting<'_>, place: u64) -> Workload {
+    let block_size = SEQUENTIAL_BLOCK.min(place as usize);
+    let stop_after = match setting.workload.stop_after {
+        StopAfter::Reads(count) => StopAfter::Reads(count.min(place / block_size as u64)),
+        time => time,
+    };
+    Workload { pattern: Pattern::Sequential, block_size, stop_after, workers: 1, ..setting.workload }
 }
 
-fn whole(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
-    let workload = &setting.workload;
+fn whole(bench: Bench<'_>, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
+    let (setting, workload) = (bench.setting, &bench.setting.workload);
     let what = format!("the {} reads of {}", workload.pattern.name(), setting.name());
     let case = setting.case(workload, setting.span);
     let ask = Ask { case, what, plans: workload.plans(setting.span) };
-    measure(setting, (ask, 1), machine, journal)
+    measure(bench, (ask, 1), journal)
 }
 
 /// Adds what the cases of a path say.
@@ -101,14 +100,9 @@ fn report(setting: &Setting<'_>, found: impl IntoIterator<Item = Finding>, journ
 
 /// One case a zone. Several zones are read by turns, so that what changes meanwhile changes in all of them. Gives
 /// whether any is kept.
-fn zones(
-    zones: &[Zone],
-    setting: &Setting<'_>,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<bool, ExperimentError> {
-    let turns = turns(setting, zones.len());
-    let workload = setting.workload;
+fn zones(zones: &[Zone], bench: Bench<'_>, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
+    let setting = bench.setting;
+    let (turns, workload) = (turns(setting, zones.len()), setting.workload);
     let readings = turns * zones.len() as u64;
     let mut begun: Vec<Option<Begun>> = zones.iter().map(|_| None).collect();
     let mut measured = Vec::new();
@@ -118,7 +112,7 @@ fn zones(
         let ask = zone(zones[index], &part, setting);
         journal.step_of_run(&ask.what, setting.expected(&part, (readings - number) as u32));
         let of_order = if turns > 1 { Turn { index: number, of: readings } } else { Turn::ONLY };
-        let one = begin(setting, ask, of_order, machine)?;
+        let one = begin(bench, ask, of_order)?;
         if one.taken.interrupted {
             return Ok(!measured.is_empty());
         }
@@ -129,7 +123,7 @@ fn zones(
         if turn + 1 < turns {
             begun[index] = Some(all);
         } else {
-            measured.push((zones[index], all.keep(setting, machine, journal)?));
+            measured.push((zones[index], all.keep(bench, journal)?));
         }
     }
     let mut found: Vec<Finding> = findings::zones(&workload, setting.extent(), &measured).into_iter().collect();
@@ -169,12 +163,8 @@ fn zone(zone: Zone, part: &Workload, setting: &Setting<'_>) -> Ask {
 }
 
 /// Places from the first byte to the last: random latency and sequential bandwidth at each. Gives whether any is kept.
-fn sweep(
-    count: u32,
-    setting: &Setting<'_>,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<bool, ExperimentError> {
+fn sweep(count: u32, bench: Bench<'_>, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
+    let setting = bench.setting;
     let (random, whole) = (Workload { pattern: Pattern::Random, ..setting.workload }, setting.span);
     let (block, length) = (random.block_size as u64, place_length(setting, count));
     let mut measured = Vec::new();
@@ -185,11 +175,11 @@ fn sweep(
         let mut case = setting.case(&random, span);
         case.extend([parameters::POSITION.of(f64::from(index) / f64::from(count - 1))]);
         let ask = Ask { case, what, plans: random.plans(span) };
-        let mut place = read(setting, &ask, machine, journal)?;
+        let mut place = read(bench, &ask, journal)?;
         if place.interrupted {
             return Ok(!measured.is_empty());
         }
-        add_bandwidth(&mut place, span, setting, machine, journal)?;
+        add_bandwidth(&mut place, span, bench, journal)?;
         if place.interrupted {
             return Ok(!measured.is_empty());
         }
@@ -197,7 +187,11 @@ fn sweep(
         measured.push(place);
     }
     let arm = Arm::of(&setting.device.describe());
-    report(setting, findings::spread("place", arm, setting.extent(), &measured), journal);
+    let mut found = findings::spread("place", arm, setting.extent(), &measured);
+    if let Some(finding) = &mut found {
+        finding.message += &findings::small_places([&random, &in_sequence(setting, length)], &measured);
+    }
+    report(setting, found, journal);
     Ok(true)
 }
 
@@ -210,20 +204,14 @@ fn travel(most: u64, block: u64, (index, count): (u32, u32)) -> u64 {
 fn add_bandwidth(
     place: &mut Measured,
     span: Span,
-    setting: &Setting<'_>,
-    machine: &Machine,
+    bench: Bench<'_>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let block_size = sequential_block(span.length);
-    let stop_after = match setting.workload.stop_after {
-        StopAfter::Reads(count) => StopAfter::Reads(count.min(span.blocks(block_size))),
-        time => time,
-    };
-    let pattern = Pattern::Sequential;
-    let workload = Workload { pattern, block_size, stop_after, workers: 1, ..setting.workload };
+    let setting = bench.setting;
+    let workload = in_sequence(setting, span.length);
     let what = format!("the sequential reads at the same place of {}", setting.name());
     let ask = Ask { case: setting.case(&workload, span), what, plans: workload.plans(span) };
-    let in_sequence = read(setting, &ask, machine, journal)?;
+    let in_sequence = read(bench, &ask, journal)?;
     place.interrupted |= in_sequence.interrupted;
     for case in &mut place.cases {
         case.metrics.retain(|metric| metric.name != reads::BANDWIDTH.name);
@@ -235,12 +223,8 @@ fn add_bandwidth(
 }
 
 /// One case a distance between consecutive reads, each four times the one before. Gives whether any is kept.
-fn seek_distances(
-    setting: &Setting<'_>,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<bool, ExperimentError> {
-    let span = setting.span;
+fn seek_distances(bench: Bench<'_>, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
+    let (setting, span) = (bench.setting, bench.setting.span);
     let distances = distances(span.length, setting.workload.block_size as u64);
     let mut measured = Vec::new();
     for (index, distance) in distances.iter().copied().enumerate() {
@@ -249,7 +233,7 @@ fn seek_distances(
         case.extend([parameters::DISTANCE.of(distance)]);
         let what = format!("the reads of {} that lie {} apart", setting.name(), size_in_words(distance));
         let ask = Ask { case, what, plans: apart.plans(span) };
-        let one = measure(setting, (ask, (distances.len() - index) as u32), machine, journal)?;
+        let one = measure(bench, (ask, (distances.len() - index) as u32), journal)?;
         if one.interrupted {
             return Ok(!measured.is_empty());
         }

@@ -9,11 +9,8 @@ use measure::schema::join::findings as row;
 use measure::{Finding, Unit};
 
 use super::bench::{Gain, Measured, SAME, absent_gain};
-use crate::disk::on;
+use crate::disk::{PAGE_CACHE_MICROS, on};
 use crate::journal::Journal;
-
-/// Waits below this many microseconds a block are a copy from memory: a device takes longer.
-const PAGE_CACHE_MICROS: f64 = 20.0;
 
 /// Part of the blocks that may be in memory of a join that counts as cold.
 const HITS_MAX: f64 = 0.1;

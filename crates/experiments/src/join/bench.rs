@@ -40,10 +40,6 @@ impl<'a> Bench<'a> {
         self.names_subject.then_some(self.name.as_str())
     }
 
-    pub(super) fn table(&self, rand: u8) -> InnerTable {
-        self.parameters.asked.table(rand)
-    }
-
     /// The keys of the next join. What a join has read may still be in a cache of the storage, so that each takes keys
     /// of its own; a model is at rest each time, and all joins of a `round` take the same.
     pub(super) fn keys(&mut self, facts: &InnerFacts, round: usize) -> Keys {

@@ -17,6 +17,10 @@ pub const REPEAT_BESIDE: usize = 3;
 /// Most reads in flight.
 const DEPTH_MAX: usize = 4096;
 
+/// Most rows of a batch, and most that are looked ahead at: their keys are looked up in one step, which ^C does not cut
+/// short, and are in memory together.
+const AT_ONCE_MAX: usize = 1 << 20;
+
 with_defaults! {
     /// Parameters of the experiment.
     pub struct JoinParameters {
@@ -53,11 +57,10 @@ impl JoinParameters {
         if let Some(rand) = self.rands.iter().find(|rand| **rand > 100) {
             return refuse(format!("--rand {rand} is out of range: give a percentage, 0 to 100"));
         }
-        if batch_sizes.contains(&0) {
-            return refuse("--batch-size must be at least 1");
-        }
-        if *look_ahead == 0 {
-            return refuse("--look-ahead must be at least 1");
+        let batches = batch_sizes.iter().map(|size| ("--batch-size", size));
+        let mut at_once = batches.chain([("--look-ahead", look_ahead)]);
+        if let Some((option, rows)) = at_once.find(|(_, rows)| !(1..=AT_ONCE_MAX).contains(*rows)) {
+            return refuse(format!("{option} {rows} is out of range: give 1 to {AT_ONCE_MAX}"));
         }
         if !(1..=DEPTH_MAX).contains(depth) {
             return refuse(format!("--depth {depth} is out of range: give 1 to {DEPTH_MAX}"));
@@ -87,5 +90,23 @@ mod tests {
         assert_eq!((parameters.repeat(), *rows, *io, *pool), (3, 200_000, Io::Sync, Size(4 << 20)));
         assert_eq!((&parameters.rands[..], &methods[..]), (&[0, 100][..], &[JoinMethod::Batch][..]));
         assert!(serde_json::from_str::<JoinParameters>(r#"{"row": 1}"#).is_err(), "a slip is not a default");
+    }
+
+    #[test]
+    fn rows_that_one_step_looks_up_without_a_look_at_ctrl_c_are_refused() {
+        let check = |asked: Asked| {
+            let checked = JoinParameters { asked, ..JoinParameters::default() }.check_values();
+            checked.map_err(|error| error.to_string())
+        };
+        let batch = |size| check(Asked { batch_sizes: vec![8, size], ..Asked::default() });
+        let ahead = |look_ahead| check(Asked { look_ahead, ..Asked::default() });
+        for rows in [1, AT_ONCE_MAX] {
+            assert_eq!([batch(rows), ahead(rows)], [Ok(()), Ok(())]);
+        }
+        for rows in [0, AT_ONCE_MAX + 1, usize::MAX] {
+            let expected = format!("{rows} is out of range: give 1 to 1048576");
+            assert_eq!(batch(rows), Err(format!("--batch-size {expected}")));
+            assert_eq!(ahead(rows), Err(format!("--look-ahead {expected}")));
+        }
     }
 }

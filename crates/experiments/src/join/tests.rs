@@ -96,10 +96,6 @@ impl Subject for Fake {
         Parameters::from_iter([("kind".to_string(), self.name.into())])
     }
 
-    fn findings(&mut self) -> Vec<Finding> {
-        Vec::new()
-    }
-
     fn finish(self: Box<Self>) -> Closing {
         self.note("finishes");
         Closing { findings: vec![row::LEFTOVERS_REMOVED.of(self.name)], ..Closing::quiet() }

@@ -12,10 +12,7 @@ use measure::{Finding, Unit};
 
 use super::steps::LogicalCost;
 use super::storage::SEQUENTIAL_BLOCKS;
-use crate::reading::Measured;
-
-/// Mean of the first touch over the second from which a volume is called lazily loaded.
-const LAZY: f64 = 3.0;
+use crate::reading::{LAZY, Measured};
 
 /// How many times the last cache main memory is walked through at least: a cache serves no more than its part of loads
 /// at random.

@@ -7,16 +7,20 @@ use subjects::logical_reads::{Access, Table};
 use subjects::subject::ENGINE;
 
 use super::Found;
-use super::findings::is_preferred;
+use super::findings::{absent_cycles, is_preferred};
 use super::measuring::{Measured, Plan};
+use crate::disk::on;
 use crate::journal::Journal;
 
 /// Samples that lie further apart are worth a sentence: two runs may then differ by as much.
 const SPREAD: f64 = 0.1;
 
-/// What the cases of each subject say, and what each costs against the engine.
-pub(super) fn report(subjects: &[Found], journal: &mut dyn Journal) {
+/// What the cases of each subject say, and what each costs against the engine. `uncounted` says why the engine's cycles
+/// cannot be counted, where they cannot.
+pub(super) fn report(subjects: &[Found], uncounted: Option<&str>, journal: &mut dyn Journal) {
     let engine = subjects.iter().find(|found| found.name == ENGINE);
+    let absent = engine.and_then(|engine| absent_cycles(&engine.cases, uncounted));
+    journal.find_all(absent.map(|finding| on(Some(ENGINE), finding)));
     for found in subjects {
         random(found, journal);
         first_scans(found, journal);

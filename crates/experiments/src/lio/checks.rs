@@ -19,6 +19,7 @@ use super::findings::{self, Physical, is_preferred};
 use super::measuring::{self, Bench, Measured, Plan, Setting};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
+use crate::machine::Machine;
 
 /// Blocks that are read one at a time, and in large reads: 0.2 s each on a device of 1 GB/s.
 const SINGLE_BLOCKS: u32 = 2500;
@@ -50,15 +51,19 @@ pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn J
     if populate(bench, Population::Interleaved, journal)? {
         interleaved = measuring::case(bench, setting, Plan::SCAN, of(named::POPULATION, "interleaved"), journal)?;
     }
-    let uncounted = CycleCounter::of_this_thread().err().map(|reason| reason.to_string());
-    let no_time = || "the core's frequency, which makes a time of them, was not measured".to_string();
-    let uncounted = uncounted.or_else(|| bench.machine.host.core_ghz.is_none().then(no_time));
     let checked = [&in_order, &interleaved, &by_rowid].map(Option::as_ref);
-    findings::cross_checks(found, checked, uncounted.as_deref(), journal);
+    findings::cross_checks(found, checked, uncounted(bench.machine).as_deref(), journal);
     if let (Some(lio), Some(single)) = (&in_order, single) {
         findings::physical_against_logical(lio, Physical { single, ranged }, journal);
     }
     Ok(())
+}
+
+/// Why no cycles can be counted on this machine, where they cannot.
+pub(super) fn uncounted(machine: &Machine) -> Option<String> {
+    let no_time = || "the core's frequency, which makes a time of them, was not measured".to_string();
+    let no_counter = CycleCounter::of_this_thread().err().map(|reason| reason.to_string());
+    no_counter.or_else(|| machine.host.core_ghz.is_none().then(no_time))
 }
 
 /// Whether the subject can bring its table in like this; else that is a finding.

@@ -273,7 +273,7 @@ pub(super) fn cross_checks(
             means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
         });
     }
-    journal.find_all(absent_cycles(&alone, uncounted));
+    journal.find_all(absent_cycles(found, uncounted));
     say(&checks, journal);
 }
 
@@ -283,8 +283,9 @@ fn what(one: &Measured) -> String {
 }
 
 /// Why cases of one thread have no cycles. A counter that can be opened gives none where it saw a part of the time.
-fn absent_cycles(alone: &[&Measured], uncounted: Option<&str>) -> Option<Finding> {
-    let (lacking, all) = (alone.iter().filter(|one| one.by_cycles.is_none()).count(), alone.len());
+pub(super) fn absent_cycles(found: &[Measured], uncounted: Option<&str>) -> Option<Finding> {
+    let alone = || found.iter().filter(|one| one.plan.threads == 1);
+    let (lacking, all) = (alone().filter(|one| one.by_cycles.is_none()).count(), alone().count());
     let cases = counted(all as u64, "case", "cases");
     let part = match lacking < all {
         true => format!(" in {} of {cases} of one thread", grouped(lacking as u64)),

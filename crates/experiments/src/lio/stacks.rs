@@ -10,6 +10,8 @@ pub type Stack = Vec<String>;
 /// The stacks in words. One address occurs in many of them and is looked up once.
 pub(super) fn names(stacks: &[Vec<usize>]) -> Vec<Stack> {
     let mut known: HashMap<usize, Stack> = HashMap::new();
+    // Names without their types, which are longer than any box.
+    let short_names = |address: usize| sampler::names(address).iter().map(|name| without_types(name)).collect();
     let mut name = |address: &usize| known.entry(*address).or_insert_with(|| short_names(*address)).clone();
     let words = |stack: &Vec<usize>| {
         let inside_out: Stack = stack.iter().flat_map(&mut name).collect();
@@ -19,11 +21,6 @@ pub(super) fn names(stacks: &[Vec<usize>]) -> Vec<Stack> {
         inside_out[..kept].iter().rev().cloned().collect()
     };
     stacks.iter().map(words).collect()
-}
-
-/// The names at an address without their types, which are longer than any box.
-fn short_names(address: usize) -> Stack {
-    sampler::names(address).iter().map(|name| without_types(name)).collect()
 }
 
 fn without_types(name: &str) -> String {

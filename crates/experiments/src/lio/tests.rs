@@ -76,10 +76,6 @@ impl Subject for Fake {
         Parameters::new()
     }
 
-    fn findings(&mut self) -> Vec<Finding> {
-        Vec::new()
-    }
-
     fn finish(self: Box<Self>) -> Closing {
         Closing::quiet()
     }
@@ -354,7 +350,7 @@ fn each_subject_is_compared_with_the_engine_and_the_engine_with_none() {
     let parameters = LioParameters { repeat: 1, ..LioParameters::default() };
     let found = |name: &str| Found { name: name.into(), ..measured(&parameters, true, None).0.unwrap() };
     let mut kept = Kept::default();
-    against::report(&[found("one 1.0"), found("engine"), found("other 2.0")], &mut kept);
+    against::report(&[found("one 1.0"), found("engine"), found("other 2.0")], None, &mut kept);
     let compared: Vec<&str> = kept
         .findings
         .iter()
@@ -363,4 +359,18 @@ fn each_subject_is_compared_with_the_engine_and_the_engine_with_none() {
         .collect();
     assert_eq!(compared.len(), 2);
     assert!(compared[0].contains("on one 1.0 costs 1.00 times the engine's"), "{compared:?}");
+}
+
+#[test]
+fn cycles_of_the_engine_are_not_absent_in_silence_where_others_are_measured_beside_it() {
+    let parameters = LioParameters { repeat: 1, ..LioParameters::default() };
+    let found = |name: &str| Found { name: name.into(), ..measured(&parameters, true, None).0.unwrap() };
+    let said = |subjects: &[Found]| {
+        let found = Kept::found(|journal| against::report(subjects, Some("this machine hides them"), journal));
+        let absent = found.into_iter().filter(|finding| of_lio::ABSENT_CYCLES.made(finding));
+        absent.map(|finding| finding.message).collect::<Vec<_>>()
+    };
+    let both = said(&[found("engine"), found("other 2.0")]);
+    assert_eq!(both, ["On engine, core cycles were not counted: this machine hides them."]);
+    assert!(said(&[found("other 2.0")]).is_empty(), "another subject is seen from outside");
 }

@@ -14,6 +14,13 @@ impl Machine {
     }
 }
 
+#[test]
+fn a_dry_run_does_not_walk_through_the_last_cache() {
+    let machine = Machine::observe(Stop::default());
+    assert!(machine.rehearsal().last_cache().is_none());
+    assert!(machine.last_cache.get().is_none(), "the run itself has yet to measure it");
+}
+
 const UNCHANGED: Change =
     Change { core_ghz: None, additions: None, stolen: None, throttled: None, elapsed: Nanos(1_000_000_000) };
 

@@ -23,6 +23,9 @@ const EXCESS_MAX: f64 = 0.005;
 
 const BY_LOOP: &str = "counted by the read loop";
 
+/// The source of a rate that is not that of the elapsed time.
+pub(crate) const BY_SCHEDULE: &str = "reads completed over the time of their schedule";
+
 /// How latencies were obtained.
 pub(super) struct Source {
     clock: String,
@@ -192,7 +195,7 @@ fn of_turns(turns: &[(u64, Nanos)], count: u64, elapsed: Nanos, block_mib: f64) 
 fn of_schedule(count: u64, elapsed: Nanos, job: &Job<'_>) -> Option<Vec<Metric>> {
     let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
     let is_above = asked > 0.0 && count as f64 > asked * elapsed.as_seconds() * (1.0 + EXCESS_MAX);
-    let of = |spec: &Spec, scale: f64| spec.single("reads completed over the time of their schedule", asked * scale);
+    let of = |spec: &Spec, scale: f64| spec.single(BY_SCHEDULE, asked * scale);
     is_above.then(|| vec![of(&reads::IOPS, 1.0), of(&reads::BANDWIDTH, block_mib(job))])
 }
 

@@ -46,8 +46,8 @@ pub(super) fn report(
     if outcome.latency.reads() > 1 {
         let elapsed = outcome.elapsed.as_seconds().max(1e-9);
         let reached = outcome.latency.reads() as f64 / elapsed;
-        let service = outcome.service.as_ref().and_then(mean_seconds).unwrap_or(0.0);
-        journal.find_all(rate_not_reached(asked, reached, service / elapsed));
+        let service = outcome.service.as_ref().and_then(mean_seconds);
+        journal.find_all(rate_not_reached(asked, reached, (service, elapsed)));
     }
     let counted = outcome.service.as_ref().unwrap_or(&outcome.latency).longest();
     journal.find_all(stalled_at_end(outcome.late, counted, &job.what));
@@ -64,19 +64,21 @@ fn mean_seconds(meter: &Meter) -> Option<f64> {
     Some(meter.metric(&SERVICE_TIME, "")?.statistics.mean / 1e6)
 }
 
-/// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then. `a_read` is
-/// the part of the time that a read takes: reads that began within that part before the end were still in flight at the
-/// end, and were not missed.
-fn rate_not_reached(asked: f64, reached: f64, a_read: f64) -> Option<Finding> {
+/// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then. `service`
+/// is what a read takes from its submission, in seconds: reads that began within that time before the end were still
+/// in flight at the end, and were not missed.
+fn rate_not_reached(asked: f64, reached: f64, (service, elapsed): (Option<f64>, f64)) -> Option<Finding> {
+    let a_read = service.unwrap_or(0.0) / elapsed;
     if asked <= 0.0 || reached >= asked * RATE_REACHED * (1.0 - a_read.min(1.0)) {
         return None;
     }
+    let on_average = |took: f64| format!("; from submission, a read took {} on average", format_nanos(took * 1e9));
     let message = format!(
         "The run reached {} of the {} reads a second that were asked for. Latency counts from the intended start, so \
-         it shows the wait in a queue that grows as long as the run lasts. Look at service_time, or give a lower \
-         --rate or a higher --depth.",
+         it shows the wait in a queue that grows as long as the run lasts{}. Give a lower --rate or a higher --depth.",
         three_digits(reached),
-        three_digits(asked)
+        three_digits(asked),
+        service.map(on_average).unwrap_or_default()
     );
     let finding = row::RATE_NOT_REACHED.of(message).with("asked", asked, Unit::PerSecond);
     Some(finding.with("reached", reached, Unit::PerSecond))

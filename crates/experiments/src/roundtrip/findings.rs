@@ -1,19 +1,15 @@
 //! What the round trip's numbers say, in sentences, next to the published ones.
 
 use device::tier::Tier;
-use measure::quantity::{counted, format_nanos, three_digits};
+use measure::quantity::{counted, three_digits};
 use measure::schema::roundtrip::findings as row;
 use measure::schema::{reads, roundtrip};
 use measure::{Finding, Statistics, Unit};
 use subjects::round_trip::Pass;
 
 use super::layout::{READS_MIN, Requests, Way};
-use crate::disk;
-use crate::reading::Measured;
-
-/// First touch over the second, at the median or on average, from which a volume is called lazily loaded. The tail does
-/// not decide: of the usual 256 first reads it is three, and three slow reads happen on any device.
-const LAZY: f64 = 3.0;
+use crate::disk::{self, micros};
+use crate::reading::{LAZY, Measured};
 
 /// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
 const FIRST_READS_MIN: u64 = 16;
@@ -35,9 +31,10 @@ pub(super) fn report(
     };
     let cached = of(Pass::PageCached, 1).and_then(Cached::of);
     if let Some((again, hot)) = of(Pass::StorageCached, 1).and_then(|again| Some((again, latency(again)?))) {
-        // Where a cache of this host answered the second time, the first says nothing of the storage.
-        let first = of(Pass::FirstTouch, 1).and_then(latency).filter(|_| again.is_of_device());
-        let first = first.and_then(|first| first_touch(first, hot)).map(|finding| disk::on(among, finding));
+        // Where a cache of this host answered one of them, the two say nothing of the storage.
+        let first = of(Pass::FirstTouch, 1).filter(|first| first.is_of_device() && again.is_of_device());
+        let first = first.and_then(latency).and_then(|first| first_touch(first, hot));
+        let first = first.map(|finding| disk::on(among, finding));
         let is_comparable = roundtrip::PUBLISHED_BLOCK.contains(&block_size);
         let several = |pass| of(pass, roundtrip::PUBLISHED_BLOCKS).filter(|_| is_comparable);
         let cached = several(Pass::PageCached).and_then(Cached::of);
@@ -77,10 +74,6 @@ impl Cached {
 
 fn latency(pass: &Measured) -> Option<Statistics> {
     pass.metric(&reads::READ_LATENCY).map(|metric| metric.statistics)
-}
-
-fn micros(value: f64) -> String {
-    format_nanos(value * 1e3)
 }
 
 fn tier(path: &str, again: &Measured, hot: Statistics) -> Option<Finding> {
@@ -151,6 +144,7 @@ fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
         tail.map_or(String::new(), |tail| format!(", {tail} times at the 99th percentile")),
         micros(first.max)
     );
+    // The tail does not decide: of the usual 256 first reads it is three, and three slow reads happen on any device.
     let finding = if mean.max(median) >= LAZY {
         row::LAZILY_LOADED.of(format!(
             "{figures} Either the storage fetches blocks from a slower place when they are first read, as volumes made \

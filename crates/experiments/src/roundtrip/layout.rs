@@ -14,12 +14,10 @@ use sys::memory::Pages;
 
 use super::parameters::{BLOCKS_PER_READ, RoundtripParameters};
 use crate::error::{ExperimentError, refuse};
+use crate::region;
 
 /// Fewest requests of a pass: below, one slow answer is the whole result.
 pub(super) const READS_MIN: u64 = 16;
-
-/// File systems that keep their files in memory. They refuse direct I/O here, and nothing drops a file from them.
-const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
 
 /// By which way blocks come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ impl Way {
     pub(super) fn of(device: &dyn Device) -> Way {
         match device.witnesses().target().filter(|target| target.caching() == Caching::Buffered) {
             None => Way::PastPageCache,
-            Some(target) if target.filesystem().is_some_and(|name| IN_MEMORY.contains(&name.as_str())) => Way::InMemory,
+            Some(target) if region::is_in_memory(target) => Way::InMemory,
             Some(_) => Way::ThroughPageCache,
         }
     }

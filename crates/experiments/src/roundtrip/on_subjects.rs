@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::three_digits;
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::reads;
 use measure::schema::roundtrip::{self, findings as row, parameters};
@@ -11,7 +11,7 @@ use measure::{Case, Finding, Parameters, Unit};
 use subjects::round_trip::{Asked, Pass, PassOffer, RoundTrip, SingleReads, Sources};
 use subjects::{Environment, Places};
 
-use crate::disk;
+use crate::disk::{self, PAGE_CACHE_MICROS, micros};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -23,9 +23,6 @@ const REPEAT: usize = 5;
 
 /// The table has this many times the blocks that are read, so that those are no neighbours that the system reads ahead.
 const TABLE_BLOCKS: u64 = 16;
-
-/// Waits below this many microseconds are a copy from memory: a device takes longer.
-const PAGE_CACHE_MICROS: f64 = 20.0;
 
 /// What the page cache may hold or lack of a table that is as good as out of it, or in it.
 const KEPT_MAX: f64 = 0.01;
@@ -162,7 +159,7 @@ pub(super) fn nothing_read(pass: Pass, reads: &[SingleReads], cache: &str) -> Op
 
 pub(super) fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier: &str) -> Finding {
     let (past, id) = if is_direct { (", past the page cache", "-direct") } else { ("", "") };
-    let takes = format!("A block takes {} ({pass}{past})", format_nanos(wait * 1e3));
+    let takes = format!("A block takes {} ({pass}{past})", micros(wait));
     let message = match tier {
         "page-cache" => format!(
             "{takes}: the operating system's page cache answered and not the storage, as in the published run where \
@@ -192,7 +189,7 @@ pub(super) fn bound(PassOffer { pass, .. }: PassOffer, most: f64, tier: &str) ->
     let message = format!(
         "A block takes at most {} ({pass}): the statement's whole time over the blocks that it read, because the \
          server did not time its reads. {served}",
-        format_nanos(most * 1e3)
+        micros(most)
     );
     row::ANSWER_OF_SERVER.named(pass.name(), message).with("read_latency_at_most", most, Unit::Microseconds)
 }
@@ -214,10 +211,6 @@ mod tests {
 
         fn description(&self) -> Parameters {
             Parameters::new()
-        }
-
-        fn findings(&mut self) -> Vec<Finding> {
-            Vec::new()
         }
 
         fn finish(self: Box<Self>) -> Closing {

@@ -9,7 +9,7 @@ use device::tier::Stored;
 use device::{Device, Witnesses, content};
 use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
-use sys::file::{Caching, Target, witness};
+use sys::file::{Caching, Target};
 use sys::read::{MethodRow, method};
 
 use super::findings;
@@ -25,9 +25,6 @@ use crate::region;
 /// How often the blocks are read to make them hot, and how often they are read then.
 const WARMING_ROUNDS: u64 = 2;
 const MEASURED_ROUNDS: u64 = 4;
-
-/// Blocks whose content is looked at.
-const SAMPLE_BLOCKS: u64 = 64;
 
 /// About how long a pass takes.
 const PASS_TIME: Duration = Duration::from_secs(1);
@@ -189,12 +186,7 @@ impl<'a> Trip<'a> {
     }
 
     fn evict_if_buffered(&self, target: &Target, requests: Requests) -> Result<(), ExperimentError> {
-        if self.way == Way::PastPageCache {
-            return Ok(());
-        }
-        let refused =
-            |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.layout.path.display()));
-        witness::evict(target, requests.span.offset, requests.span.length).map_err(refused)
+        if self.way == Way::PastPageCache { Ok(()) } else { region::evict(target, requests.span) }
     }
 
     /// Looks at blocks that were just read, so that no block is touched only by the check.
@@ -202,7 +194,7 @@ impl<'a> Trip<'a> {
         let Some(single) = self.layout.all_requests().next().filter(|_| !self.machine.stop.requested()) else {
             return Ok(());
         };
-        let count = single.count.min(SAMPLE_BLOCKS);
+        let count = single.count.min(region::SAMPLE_BLOCKS);
         let sample = content::sample(target, single.span, single.bytes, count, self.layout.seed())?;
         journal.find_all(region::of_sample(target.path(), sample));
         Ok(())

@@ -59,10 +59,6 @@ impl Subject for Fake {
         Parameters::new()
     }
 
-    fn findings(&mut self) -> Vec<Finding> {
-        Vec::new()
-    }
-
     fn finish(self: Box<Self>) -> Closing {
         self.note("finishes");
         Closing { findings: vec![row::LEFTOVERS_REMOVED.of(self.name)], ..Closing::quiet() }

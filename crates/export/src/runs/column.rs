@@ -9,7 +9,7 @@ use measure::{Metric, Statistics};
 use serde_json::Value;
 
 use super::line::Line;
-use crate::table::{Nullable, without_nul};
+use crate::table::{Column, Nullable, columns, without_nul};
 
 /// A column of the rows of runs.
 pub struct RunColumn {
@@ -158,20 +158,14 @@ pub const COLUMNS: &[RunColumn] = &[
     text("absent", "its sentence: why the number is absent", |line| some(&line.absence()?.message)),
 ];
 
-impl RunColumn {
-    /// What values it holds, as the documentation names them.
-    pub fn kind(&self) -> &'static str {
-        match self.null() {
-            Nullable::Integer(_) => "INT64",
-            Nullable::Real(_) => "DOUBLE",
-            Nullable::Text(_) => "STRING",
-            Nullable::Flag(_) => "BOOLEAN",
-            Nullable::Moment(_) => "TIMESTAMP",
-        }
-    }
+/// The columns of a Parquet file of them.
+pub fn of_file() -> Vec<Column> {
+    columns(|row| COLUMNS.iter().for_each(|column| row.nullable(column.name, &column.null())))
+}
 
+impl RunColumn {
     /// The null of its type.
-    pub(crate) fn null(&self) -> Nullable<'static> {
+    fn null(&self) -> Nullable<'static> {
         match self.content {
             Content::Text(_) | Content::Parameter(Kind::Text) => Nullable::Text(None),
             Content::Integer(_) | Content::Parameter(Kind::Integer) => Nullable::Integer(None),
@@ -207,7 +201,8 @@ impl RunColumn {
 pub(super) fn in_csv(value: &Nullable<'_>) -> String {
     match value {
         Nullable::Integer(value) => value.map_or(String::new(), |value| value.to_string()),
-        Nullable::Real(value) => value.map_or(String::new(), |value| value.to_string()),
+        // What is added leaves a zero without a sign.
+        Nullable::Real(value) => value.map_or(String::new(), |value| (value + 0.0).to_string()),
         Nullable::Text(value) => without_nul(value.as_deref().unwrap_or_default()).into(),
         Nullable::Flag(value) => value.map_or(String::new(), |value| value.to_string()),
         Nullable::Moment(value) => {
@@ -248,4 +243,14 @@ fn device<'a>(line: &'a Line<'_>) -> Option<Cow<'a, str>> {
     let kind = of_subject(line, "kind").filter(|kind| ["model", "null"].contains(&&**kind));
     let without_storage = kind.zip(of_subject(line, "name")).map(|(kind, name)| format!("{kind}:{name}").into());
     of_subject(line, "device").or(without_storage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_has_no_sign_in_csv() {
+        assert_eq!([-0.0, 0.0, -0.5].map(|value| in_csv(&Nullable::Real(Some(value)))), ["0", "0", "-0.5"]);
+    }
 }

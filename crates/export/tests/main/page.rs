@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use export::runs::column::{COLUMNS, RunColumn};
+use export::runs::column::{COLUMNS, RunColumn, of_file};
+use export::table::Column;
 use measure::schema::EXPERIMENTS;
 
 /// The lines of the page between which the table stands.
@@ -18,9 +19,9 @@ pub(crate) fn updated(page: &str) -> Option<String> {
 
 fn table() -> String {
     let mut text = String::from("| column | values | meaning |\n| --- | --- | --- |\n");
-    for column in COLUMNS {
-        // Writing into a text in memory does not fail.
-        let _ = writeln!(text, "| `{}` | {} | {} |", column.name, column.kind(), meaning(column));
+    for (column, kind) in COLUMNS.iter().zip(of_file().iter().map(Column::kind)) {
+        // Any of them may be null. Writing into a text in memory does not fail.
+        let _ = writeln!(text, "| `{}` | {} | {} |", column.name, kind.trim_end_matches(", null"), meaning(column));
     }
     text
 }

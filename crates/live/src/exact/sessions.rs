@@ -20,7 +20,7 @@ pub enum Chosen {
 }
 
 /// Part of a session's time that the watch may take; one from which it takes more is left alone.
-pub const SHARE_MAX: f64 = 0.2;
+pub(super) const SHARE_MAX: f64 = 0.2;
 
 /// A session is watched this long before its share is judged.
 const JUDGED_AFTER: Duration = Duration::from_millis(300);
@@ -34,7 +34,8 @@ pub(super) struct Sessions {
     /// The numbers of their watches by process and start: a process may have the number of one that has ended. `None`
     /// of a session that could not be watched.
     numbers: HashMap<(u32, i64), Option<u32>>,
-    changes: u64,
+    /// Changes that are kept.
+    pub(super) changes: u64,
     lost: Lost,
     /// Sessions that could not be watched, or were left alone, and why.
     left: Vec<(u32, String)>,
@@ -196,11 +197,6 @@ impl Sessions {
             }
         }
         over
-    }
-
-    /// Changes that are kept.
-    pub(super) fn changes(&self) -> u64 {
-        self.changes
     }
 
     /// Whether no session is watched.

@@ -57,24 +57,25 @@ impl Events {
         if wait == 0 || name.split(':').next() != Some(class(wait)) || self.names.contains_key(&wait) {
             return;
         }
-        if !self.listed.contains_key(&wait) && self.listed.values().any(|listed| listed == name) {
-            let doubt = self.doubts.entry(wait).or_insert_with(|| (Arc::clone(name), 0));
-            *doubt = (Arc::clone(name), if doubt.0 == *name { doubt.1 + 1 } else { 1 });
-            if doubt.1 < SURE {
-                return;
-            }
+        let is_unlisted = !self.listed.contains_key(&wait);
+        if is_unlisted && self.listed.values().any(|listed| listed == name) && !self.is_sure(wait, name) {
+            return;
         }
         if self.listed.get(&wait).is_some_and(|listed| listed != name) {
-            let is_of_another = self.names.values().any(|known| known == name);
-            let doubt = self.doubts.entry(wait).or_insert_with(|| (Arc::clone(name), 0));
-            *doubt = (Arc::clone(name), if doubt.0 == *name { doubt.1 + 1 } else { 1 });
-            if is_of_another || doubt.1 < SURE {
+            if !self.is_sure(wait, name) || self.names.values().any(|known| known == name) {
                 return;
             }
             self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
         }
         self.names.insert(wait, Arc::clone(name));
         self.renamed.extend(self.numbers.remove(&wait).map(|number| (number, Arc::clone(name))));
+    }
+
+    /// Counts that the view has shown a wait by this name, and says whether it did so often enough in turn.
+    fn is_sure(&mut self, wait: u32, name: &Arc<str>) -> bool {
+        let doubt = self.doubts.entry(wait).or_insert_with(|| (Arc::clone(name), 0));
+        *doubt = (Arc::clone(name), if doubt.0 == *name { doubt.1 + 1 } else { 1 });
+        doubt.1 >= SURE
     }
 
     /// What was shown by its number and has a name now: the number and the name.

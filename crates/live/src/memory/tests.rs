@@ -24,7 +24,7 @@ use super::process::Process;
 use super::relatives::Relatives;
 use super::spans::Spans;
 use super::{Change, MemorySampler, Place};
-use crate::sampler::{Sampler, Texts};
+use crate::sampler::Texts;
 use crate::sql::SqlSampler;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);

@@ -50,14 +50,12 @@ const STARTS: [&str; 2] = ["block/block_io_start", "block/block_bio_queue"];
 /// Filters are the kernel's work: it records nothing of other programs, but for requests to devices, which it may send
 /// and finish on behalf of any.
 pub(super) fn wanted(program: &str, postmaster: u32, starts: Starts, by: By) -> Vec<Wanted> {
-    let (own, of_threads, sleepers) = match by {
-        By::Calls => (format!("COMM == \"{program}\""), String::new(), String::new()),
-        By::Ring => (
-            format!("COMM == \"{program}\""),
-            format!(" || COMM ~ \"{RING_WORKER}\""),
-            format!(" || prev_comm ~ \"{RING_WORKER}\""),
-        ),
+    let own = format!("COMM == \"{program}\"");
+    let or_worker = |field: &str| match by {
+        By::Calls => String::new(),
+        By::Ring => format!(" || {field} ~ \"{RING_WORKER}\""),
     };
+    let (of_threads, sleepers) = (or_worker("COMM"), or_worker("prev_comm"));
     let own_or_ring = format!("({own}{of_threads})");
     let want =
         |name, filter: &str, fields| Wanted { name, filter: filter.into(), fields, is_optional: false, in_idle: None };

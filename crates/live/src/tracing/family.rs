@@ -25,10 +25,14 @@ impl Family {
 
     /// Notes a process that the first one has forked.
     pub(super) fn born(&mut self, process: u32, now: u64) {
+        self.note(process, (true, now));
+    }
+
+    fn note(&mut self, process: u32, found: (bool, u64)) {
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
-        self.known.insert(process, (true, now));
+        self.known.insert(process, found);
     }
 
     /// Whether a process is of the server. One that has gone and was not seen to be forked is not.
@@ -39,8 +43,7 @@ impl Family {
             _ => {}
         }
         let is_of_it = parent(process) == Some(self.postmaster);
-        self.born(process, now);
-        self.known.insert(process, (is_of_it, now));
+        self.note(process, (is_of_it, now));
         is_of_it
     }
 

@@ -44,8 +44,10 @@ impl Clock {
 pub(crate) struct Follower {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    counts_last_losses: bool,
-    sees_rings: bool,
+    /// Whether the kernel counts all records that it loses.
+    pub(super) counts_last_losses: bool,
+    /// Whether reads by an io_uring are seen.
+    pub(super) sees_rings: bool,
 }
 
 #[derive(Default)]
@@ -116,16 +118,6 @@ impl Follower {
             .spawn(move || work.run())
             .map_err(|error| format!("a thread could not be started: {error}"))?;
         Ok(Follower { shared, thread: Some(thread), counts_last_losses, sees_rings: by == By::Ring })
-    }
-
-    /// Whether the kernel counts all records that it loses.
-    pub(crate) fn counts_last_losses(&self) -> bool {
-        self.counts_last_losses
-    }
-
-    /// Whether reads by an io_uring are seen.
-    pub(crate) fn sees_rings(&self) -> bool {
-        self.sees_rings
     }
 
     /// What was traced since this was asked last, and the files that were met for the first time.
@@ -211,10 +203,10 @@ impl Work {
             ..Traced::default()
         };
         let records: &[TraceRecord] = &batch.records;
-        let endless = self.windows.endless();
+        let endless = self.windows.endless;
         let ended = self.windows.take(records, &batch.lost, &mut traced.requests);
         // The end of a request that never came is a record that was lost.
-        traced.lost += self.windows.endless() - endless;
+        traced.lost += self.windows.endless - endless;
         self.hand_over(&ended, traced);
     }
 

@@ -77,8 +77,8 @@ impl TracedServer {
         self.shows_requests = shows_requests(method.as_deref(), session.facts());
         let by = if method.as_deref() == Some(RING) { By::Ring } else { By::Calls };
         self.follower = Follower::open(session.facts(), is_local, by).map(Some);
-        self.misses_rings = matches!(&self.follower, Ok(Some(follower)) if by == By::Ring && !follower.sees_rings());
-        self.misses_last_losses = matches!(&self.follower, Ok(Some(follower)) if !follower.counts_last_losses());
+        self.misses_rings = matches!(&self.follower, Ok(Some(follower)) if by == By::Ring && !follower.sees_rings);
+        self.misses_last_losses = matches!(&self.follower, Ok(Some(follower)) if !follower.counts_last_losses);
         Ok(())
     }
 

@@ -67,9 +67,9 @@ pub(super) struct Windows {
     requests: HashMap<(u64, u64), Request>,
     count: u64,
     losses: Vec<Loss>,
-    /// Requests whose end was recorded, and those whose end was not.
+    /// Requests so far whose end was recorded, and those whose end was not.
     ended: u64,
-    endless: u64,
+    pub(super) endless: u64,
     /// Reads of the last batch: what the next one has lost may belong to them.
     held: Vec<Ended>,
 }
@@ -171,11 +171,6 @@ impl Windows {
             let tier = ReadTier::NotSeen;
             self.held.push(before.ended(before.begun, 0, tier));
         }
-    }
-
-    /// Requests so far whose end was not recorded.
-    pub(super) fn endless(&self) -> u64 {
-        self.endless
     }
 
     /// The window of a read that goes on.
@@ -334,7 +329,7 @@ mod tests {
         for number in 1..=20 {
             tiers.extend(windows.take(&round(number), &[], &mut requests).iter().map(|read| read.tier));
         }
-        assert_eq!((tiers[0], tiers[18], windows.endless()), (ReadTier::InFlight, ReadTier::NotSeen, 18));
+        assert_eq!((tiers[0], tiers[18], windows.endless), (ReadTier::InFlight, ReadTier::NotSeen, 18));
         assert!(requests.is_empty());
     }
 

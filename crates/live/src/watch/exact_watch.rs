@@ -19,7 +19,7 @@ const ACCOUNTED_WITHIN: Duration = Duration::from_millis(200);
 
 impl Watch {
     /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `announce`
-    /// gets what that will cost before it begins; `each` is called about once in [`EXACT_NAP`], and breaks it off.
+    /// gets what that will cost before it begins; `each` is called about once in 5 ms, and breaks it off.
     ///
     /// # Errors
     /// Why that cannot be, as a sentence without its full stop; nothing was watched then.

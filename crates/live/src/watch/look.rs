@@ -19,6 +19,10 @@ use crate::sql::has_lock_waits;
 const GAP_MAX: Duration = Duration::from_secs(1);
 const GAP_INTERVALS: f64 = 5.0;
 
+/// Why there was such a gap where looks were refused or ended in it.
+const REFUSED: &str =
+    "the server refused or ended what readpath asked: it was slow, or a statement_timeout of the role is short";
+
 impl Watch {
     /// One look, and what else is to be asked where it is time to.
     pub(super) fn look_once(&mut self) -> Result<(), ServerError> {
@@ -55,7 +59,11 @@ impl Watch {
         if since > rest + GAP_MAX.max(Duration::from_secs_f64(GAP_INTERVALS / self.rate())) {
             let of_server = self.refused.map_or(begun, |(first, _)| first.min(begun)).elapsed();
             let is_asleep = self.held_up + of_server < since.saturating_sub(rest) / 2;
-            let reason = if is_asleep { "readpath did not run" } else { "the server was slow to answer" };
+            let reason = match (is_asleep, self.refused) {
+                (true, _) => "readpath did not run",
+                (false, Some(_)) => REFUSED,
+                (false, None) => "the server was slow to answer",
+            };
             self.lose(look.at - since, ticks(since), reason.into());
             since = Duration::ZERO;
         }
@@ -130,7 +138,7 @@ mod tests {
             watch.look_once().unwrap();
             watch.away.iter().map(|(reason, _)| reason.clone()).collect::<Vec<_>>()
         };
-        assert_eq!(reasons(Some((ago(5), 1))), ["the server was slow to answer"]);
+        assert_eq!(reasons(Some((ago(5), 1))), [REFUSED]);
         assert_eq!(reasons(None), ["readpath did not run"]);
     }
 }

@@ -8,7 +8,7 @@ use super::lost_memory::LostMemory;
 use super::settings::{ASK_EVERY, ASK_EVERY_LACKING, RATE_MAX};
 use super::setup::memory;
 use crate::memory::MemorySampler;
-use crate::sampler::{Look, Sampler, Texts};
+use crate::sampler::{Look, Texts};
 
 impl Watch {
     /// Looks at the server's memory. `None` where the server is to be asked: because its memory is not read, or for

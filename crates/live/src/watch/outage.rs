@@ -50,6 +50,8 @@ impl Watch {
         let is_back = self.sampler.is_some();
         self.listener.iter_mut().filter(|_| is_back).for_each(|listener| listener.back());
         self.lose(left, lost, reason);
+        // What it counts was read anew, where it could be.
+        (self.skips_counters, self.counted) = (false, Instant::now());
         self.begin_listener();
         // Where the user ends the watch meanwhile, the server did not end it.
         if !is_back && !self.is_stopped() {
@@ -77,6 +79,11 @@ impl Watch {
             if !wait.is_zero() {
                 thread::sleep(wait.min(NAP));
                 continue;
+            }
+            let renewed = self.written.as_ref().and_then(|(written, defaults)| written.completed(defaults).ok());
+            // A service file that names another server by now is for the next start.
+            if let Some(address) = renewed.filter(|address| address.shown() == self.address.shown()) {
+                self.address = address;
             }
             match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
                 Ok(sampler) => return self.take_session(sampler),
@@ -123,7 +130,10 @@ impl Watch {
             }
         }
         // To open it took the server its time, all of which comes into the account that was begun before.
-        self.begun.own_before += sampler.session().waited();
+        let (waited, answers) = (sampler.session().waited(), sampler.session().answered());
+        self.begun.own_before += waited;
+        let before = self.begun.answers_before;
+        self.begun.answers_before = (before.0 + waited, before.1 + answers);
         self.sampler = Some(sampler);
     }
 }
@@ -137,7 +147,7 @@ pub(super) fn knock_after(away: Duration) -> Duration {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use server::{Address, Statements};
+    use server::{Address, Defaults, Statements};
 
     use super::*;
     use crate::watch::tests::{Wanting, ago, watch};
@@ -150,7 +160,7 @@ mod tests {
             let (statement, reason) = ("SELECT 1".to_string(), "it was closed".to_string());
             // The time is over, so that the server is not asked for a session.
             watch.come_back(&ServerError::Gone { statement, reason }, Instant::now());
-            (watch.has_ended(), watch.away.len())
+            (watch.ended.is_some(), watch.away.len())
         };
         assert_eq!((ended(false), ended(true)), ((true, 1), (false, 1)));
     }
@@ -165,6 +175,41 @@ mod tests {
         watch.knock(ago(9), Instant::now() + Duration::from_secs(3), "the connection was closed");
         let said = said.lock().unwrap().clone();
         assert!(said.len() == 1 && said[0].contains("127.0.0.1:1/shop does not respond"), "{said:?}");
+    }
+
+    #[test]
+    fn a_password_file_that_is_changed_while_the_server_is_away_is_read_again() {
+        // Whether the address that is completed anew is taken, by one that is the same and by one of another database.
+        let is_taken = |database: &'static str| {
+            let mut watch = watch();
+            watch.tell(Box::new(Wanting::default()));
+            watch.address = Address::parse("postgres://me@127.0.0.1:1/shop?sslmode=disable").unwrap();
+            let before = format!("{:?}", watch.address);
+            let written = Address::parse("postgres://me@127.0.0.1:1?sslmode=disable").unwrap();
+            let defaults = Defaults::new(
+                |name| match name {
+                    "PGDATABASE" => Some(database.to_string()),
+                    "PGPASSWORD" => Some("new".to_string()),
+                    _ => None,
+                },
+                None,
+            );
+            watch.renew_address(written, defaults);
+            watch.opened = ago(60);
+            watch.knock(ago(1), Instant::now() + Duration::from_millis(500), "the connection was closed");
+            format!("{:?}", watch.address) != before
+        };
+        assert_eq!((is_taken("shop"), is_taken("other")), (true, false));
+    }
+
+    #[test]
+    fn what_the_server_counts_once_it_is_back_is_of_the_segment_behind_the_outage() {
+        let mut watch = watch();
+        watch.tell(Box::new(Wanting::default()));
+        (watch.counted, watch.last) = (ago(60), Some(ago(3)));
+        let (statement, reason) = ("SELECT 1".to_string(), "it was closed".to_string());
+        watch.come_back(&ServerError::Gone { statement, reason }, Instant::now());
+        assert!(!watch.skips_counters && watch.counted.elapsed() < Duration::from_secs(1));
     }
 
     #[test]

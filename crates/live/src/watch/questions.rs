@@ -16,7 +16,7 @@ use crate::further::{Answers, CountersAnswer, CountersQuestion, LockWaits, Quest
 use crate::hits::BufferHits;
 use crate::memory::MemorySampler;
 use crate::question::{Looked, Question};
-use crate::sampler::{Look, Sampler, Texts};
+use crate::sampler::{Look, Texts};
 use crate::sql::SqlSampler;
 
 /// How long the watch waits for what the server shows of its sessions, before it reads memory on. It does not wait for
@@ -107,8 +107,14 @@ impl Watch {
             self.begun.counters = Ok(source);
         }
         let (account, own) = self.accounted.next(now, own);
+        // An account without counts would stand for a time in which no statement ended.
+        let account = account.ok().filter(|_| counted.is_ok());
+        // What the server worked to open our session comes into the account behind it.
+        let (waited, answers) = std::mem::take(&mut self.begun.answers_before);
+        let ways = self.sampler.as_ref().map_or(Duration::ZERO, SqlSampler::way) * answers;
+        let own = own + std::mem::take(&mut self.begun.own_before).min(waited.saturating_sub(ways));
         if let Some(listener) = &mut self.listener {
-            listener.counted(&counted, account.ok(), own);
+            listener.counted(&counted.unwrap_or_default(), account, own);
         }
     }
 
@@ -212,6 +218,8 @@ mod tests {
     use profile::source::sampled::{Backend, Sample, State};
 
     use super::*;
+    use crate::active_time::{ActiveTime, ActiveTimeMeter};
+    use crate::counters::Counted;
     use crate::watch::tests::{Wanting, ago, watch};
 
     #[test]
@@ -255,6 +263,38 @@ mod tests {
             watch.further_questions(None).counters.is_some()
         };
         assert_eq!((is_asked_after(3), is_asked_after(21)), (false, true));
+    }
+
+    #[test]
+    fn a_time_whose_statements_the_server_did_not_count_is_not_taken_for_one_in_which_none_ended() {
+        let (mut watch, wanting) = (watch(), Wanting::default());
+        let accounts = Arc::clone(&wanting.accounts);
+        watch.tell(Box::new(wanting));
+        watch.accounted = ActiveTimeMeter::begin(Ok(ActiveTime::sample(1.0)), Duration::ZERO);
+        let refused = Err("its statement took longer than 5 s and was ended".to_string());
+        for (seconds, counted) in [(3.0, Ok(Counted::new())), (7.0, refused), (8.0, Ok(Counted::new()))] {
+            let (account, own) = (Ok(ActiveTime::sample(seconds)), Duration::ZERO);
+            watch.give_counters(CountersAnswer { source: None, counted, account, own });
+        }
+        let accounts: Vec<_> = accounts.lock().unwrap().iter().map(|(account, _)| *account).collect();
+        let seconds = |seconds: i64| Some(Ticks::from_micros(seconds * 1_000_000));
+        assert_eq!(accounts, [seconds(2), None, seconds(1)]);
+    }
+
+    #[test]
+    fn what_the_server_worked_to_open_our_session_is_in_the_first_answer_and_the_way_to_it_is_not() {
+        let (mut watch, wanting) = (watch(), Wanting::default());
+        let answers = Arc::clone(&wanting.accounts);
+        watch.tell(Box::new(wanting));
+        let waited = Duration::from_millis(300);
+        (watch.begun.own_before, watch.begun.answers_before) = (waited, (waited, 2));
+        watch.sampler.as_mut().unwrap().answer_time = Duration::from_millis(50);
+        for _ in 0..2 {
+            let (counted, account) = (Ok(Counted::new()), Err("it has none".to_string()));
+            watch.give_counters(CountersAnswer { source: None, counted, account, own: Duration::ZERO });
+        }
+        let own: Vec<u128> = answers.lock().unwrap().iter().map(|(_, own)| own.as_millis()).collect();
+        assert_eq!(own, [200, 0]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) const RATE: f64 = 50.0;
 pub(super) const RATE_MAX: f64 = 100.0;
 
 /// Between two looks at the changes of an exact watch.
-pub const EXACT_NAP: Duration = Duration::from_millis(5);
+pub(super) const EXACT_NAP: Duration = Duration::from_millis(5);
 
 /// How long the watch waits for an answer at its end: a statement takes 5 s at most, and 3 s after a wish to stop.
 pub(super) const CLOSED_WITHIN: Duration = Duration::from_secs(6);

@@ -7,7 +7,7 @@ use super::settings::Settings;
 use crate::memory::MemorySampler;
 use crate::processors::Processors;
 use crate::refusal::{unless_refused, why};
-use crate::sampler::{Sampler, Texts};
+use crate::sampler::Texts;
 use crate::sql::SqlSampler;
 use crate::statements::{EVENTS, IDENTIFIER, SHOWS_IDENTIFIER, WITH_EVENTS};
 use crate::tracing::TracedServer;

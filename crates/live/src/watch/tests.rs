@@ -34,11 +34,15 @@ pub(super) fn ago(seconds: u64) -> Instant {
     Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()
 }
 
-/// Wants what the server counts, and notes how often it was given that, how many sessions were not shown last, and what
-/// it was to say.
+/// An account of the server's, and the time of our own session that came with it.
+pub(super) type Given = (Option<Ticks>, Duration);
+
+/// Wants what the server counts, and notes how often it was given that, with which account and time of our session, how
+/// many sessions were not shown last, and what it was to say.
 #[derive(Default)]
 pub(super) struct Wanting {
     pub(super) counted: Arc<AtomicUsize>,
+    pub(super) accounts: Arc<Mutex<Vec<Given>>>,
     pub(super) hidden: Arc<AtomicU64>,
     pub(super) said: Arc<Mutex<Vec<String>>>,
     pub(super) takes_texts: bool,
@@ -61,8 +65,9 @@ impl Listener for Wanting {
         self.hidden.store(sessions, Ordering::Relaxed);
     }
 
-    fn counted(&mut self, _counted: &BTreeMap<i64, (Counters, String)>, _account: Option<Ticks>, _own: Duration) {
+    fn counted(&mut self, _counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
         self.counted.fetch_add(1, Ordering::Relaxed);
+        self.accounts.lock().unwrap().push((account, own));
     }
 
     fn blocking(&mut self, _answer: &[(u32, Vec<u32>)]) {}
@@ -94,7 +99,7 @@ fn a_listener_is_given_away_with_the_answer_that_was_due_and_the_session_ends() 
     watch.tell(Box::new(wanting));
     let sampler = watch.lend().unwrap();
     let account = Err("it has none".to_string());
-    let counters = Some(CountersAnswer { source: None, counted: Counted::new(), account, own: Duration::ZERO });
+    let counters = Some(CountersAnswer { source: None, counted: Ok(Counted::new()), account, own: Duration::ZERO });
     watch.further = Some(Question::ask(sampler, move |_| Answers { counters, ..Answers::default() }));
     watch.ended = Some("the server refuses".into());
     let (listener, ended) = watch.release();

@@ -2,9 +2,11 @@
 //!
 //! Cases are paired by their depths, and the best depths of two devices seldom are one.
 
+use std::slice::from_ref;
+
 use serde_json::Value;
 
-use super::matching::Change;
+use super::matching::change_of;
 use super::{CaseComparison, compare_cases, disturbed};
 use crate::case::Case;
 use crate::run::Run;
@@ -32,11 +34,7 @@ pub(super) fn best_depth(before: &Run, after: &Run) -> Option<CaseComparison> {
     let (first, second) = (best(&left)?, best(&right)?);
     let disturbances = disturbed::of_both((before, first), (after, second));
     let seed = before.cases.len() as u64;
-    let change = |name: &str| {
-        let of = |case: &Case| case.parameters.get(name).cloned();
-        let change = Change { parameter: name.into(), before: of(first), after: of(second) };
-        (change.before != change.after).then_some(change)
-    };
+    let change = |name| change_of(name, from_ref(first), from_ref(second));
     let outcomes = [rung::DEPTH.name, rung::IO_METHOD.name].into_iter().filter_map(change).collect();
     Some(CaseComparison { outcomes, ..compare_cases(first, second, disturbances, seed) })
 }
@@ -66,10 +64,7 @@ fn depth(case: &Case) -> Option<u64> {
 }
 
 fn depths(cases: &[&Case]) -> usize {
-    let mut depths: Vec<u64> = cases.iter().filter_map(|case| depth(case)).collect();
-    sorting::ascending(&mut depths);
-    depths.dedup();
-    depths.len()
+    sorting::set(cases.iter().filter_map(|case| depth(case))).len()
 }
 
 /// The case of most reads a second.

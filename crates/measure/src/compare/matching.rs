@@ -231,7 +231,7 @@ fn names<'a>(before: &'a [Case], after: &'a [Case]) -> Vec<&'a String> {
 }
 
 /// The change of one parameter; `None` when it is the same in both runs or varies within one.
-fn change_of(name: &str, before: &[Case], after: &[Case]) -> Option<Change> {
+pub(super) fn change_of(name: &str, before: &[Case], after: &[Case]) -> Option<Change> {
     let (left, right) = (constant(name, before)?, constant(name, after)?);
     (left != right).then(|| Change { parameter: name.into(), before: left.cloned(), after: right.cloned() })
 }

@@ -281,7 +281,8 @@ pub const TABLES: [&str; 34] = [
 const TIMES: Stems = Stems::OneOf(&["cpu", "elapsed", "time", "read_time"]);
 
 /// Work of calls and of lines of a plan.
-const WORK: Stems = Stems::OneOf(&["physical_reads", "consistent_gets", "current_gets", "gets", "physical_writes"]);
+const WORK_STEMS: &[&str] = &["physical_reads", "consistent_gets", "current_gets", "gets", "physical_writes"];
+const WORK: Stems = Stems::OneOf(WORK_STEMS);
 
 families! {
     INCLUSIVE_TIME = "inclusive_*", TIMES, Microseconds, "time with recursive calls or lines below";
@@ -296,6 +297,12 @@ pub const OWN: [Family; 2] = [OWN_TIME, OWN_WORK];
 pub const INCLUSIVE: [Family; 2] = [INCLUSIVE_TIME, INCLUSIVE_WORK];
 /// Time and work under the names of [`METRICS`].
 pub const PLAIN: [Family; 2] = [Family { pattern: "*", ..INCLUSIVE_TIME }, Family { pattern: "*", ..INCLUSIVE_WORK }];
+
+/// Whether a metric counts blocks that were got, read or written: what does not count blocks has none of these.
+pub fn is_of_blocks(metric: &str) -> bool {
+    let stem = metric.strip_prefix("inclusive_").or_else(|| metric.strip_prefix("own_")).unwrap_or(metric);
+    stem == LOGICAL_READS.name || WORK_STEMS.contains(&stem)
+}
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {

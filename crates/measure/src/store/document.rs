@@ -95,14 +95,17 @@ fn read_checked(path: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 fn check_schema(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let split = |what: &str, filter: &str| {
+        format!(
+            "it holds {what}, and one document is read from a file: split it with jq (jq -c {filter} FILE | split -l 1 \
+             --additional-suffix=.json - run-)"
+        )
+    };
     let head: Head = serde_json::from_slice(bytes).map_err(|error| {
         let reason = match error.is_data() {
-            true => format!("it is not a run document ({error})"),
-            false if holds_several(bytes) => {
-                "it holds several documents, and one is read from a file: split it with jq (jq -c . FILE | split -l 1 \
-                 --additional-suffix=.json - run-)"
-                    .into()
-            }
+            true if serde_json::from_slice::<Vec<IgnoredAny>>(bytes).is_ok() => split("a list", "'.[]'"),
+            true => "it is JSON without the schema of a run document".into(),
+            false if holds_several(bytes) => split("several documents", "."),
             false => format!("it is not whole JSON ({error})"),
         };
         unreadable(path, reason)
@@ -172,6 +175,8 @@ mod tests {
         assert_eq!(said(&one), Ok(()));
         let several = said(&one.repeat(2)).unwrap_err();
         assert!(several.contains("it holds several documents") && several.contains("jq -c . FILE"), "{several}");
+        let list = said(&format!("[{one}, {one}]")).unwrap_err();
+        assert!(list.contains("it holds a list") && list.contains("jq -c '.[]' FILE"), "{list}");
         let torn = said(&format!("{one}{{\"sch")).unwrap_err();
         assert!(torn.contains("it is not whole JSON"), "{torn}");
     }

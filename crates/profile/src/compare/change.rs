@@ -1,6 +1,6 @@
 //! A time of one profile against the same of the other one, each in total, and divided by executions and rows.
 
-use measure::compare::{Amount, Spread, TimeChange};
+use measure::compare::{Amount, Spread, StatementAlone, TimeChange};
 
 use super::sample::{Sample, margin};
 use crate::event::Ticks;
@@ -15,6 +15,11 @@ pub(super) fn amount(time: Ticks, count: Option<u64>, (executions, rows): (u64, 
 /// Those that differ most first.
 pub(super) fn by_difference(one: &TimeChange, other: &TimeChange) -> std::cmp::Ordering {
     other.difference_us.abs().total_cmp(&one.difference_us.abs())
+}
+
+/// Those with most time first.
+pub(super) fn by_total(one: &StatementAlone, other: &StatementAlone) -> std::cmp::Ordering {
+    other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(&other.id))
 }
 
 /// One time against the other, with what the executions' own spread says of it.

@@ -23,9 +23,6 @@ const HASHES: usize = 64;
 /// What a time is summed up by; an event's name stands for it, because releases spell its parameters differently.
 pub(super) type Key = (Class, Option<u32>);
 
-/// The name of the calls whose CPU time is a class of its own.
-const PARSE: CallKind = CallKind::Parse;
-
 /// An execution that goes on, and what belongs to the next one.
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenExecution {
@@ -76,7 +73,8 @@ pub struct Executions {
     /// By the index of an event, the index of the first event of its name.
     names: Vec<u32>,
     keys: BTreeMap<Key, Sample>,
-    response: Sample,
+    /// The client's executions by their response time.
+    pub(super) response: Sample,
     count: u64,
 }
 
@@ -126,11 +124,6 @@ impl Executions {
         sample
     }
 
-    /// The client's executions by their response time.
-    pub(super) fn of_response(&self) -> Sample {
-        self.response
-    }
-
     fn close(&mut self, window: &mut Window) {
         let times = std::mem::take(&mut window.current);
         if !std::mem::replace(&mut window.is_open, false) {
@@ -164,7 +157,7 @@ impl Executions {
             window.is_open = true;
         }
         window.pending.response += call.inclusive.elapsed;
-        if call.kind != PARSE {
+        if call.kind != CallKind::Parse {
             let Window { current, pending, .. } = &mut window;
             current.take(pending);
         }
@@ -196,7 +189,7 @@ impl Executions {
 impl Observer for Executions {
     fn call(&mut self, _context: &Context, call: &Call) {
         self.add_statement_call(call);
-        let class = if call.kind == PARSE { Class::CpuParse } else { Class::Cpu };
+        let class = if call.kind == CallKind::Parse { Class::CpuParse } else { Class::Cpu };
         let pending = &mut self.window(call.session).pending;
         if let Some(cpu) = call.own.cpu {
             pending.add((class, None), cpu);

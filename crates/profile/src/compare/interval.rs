@@ -214,14 +214,8 @@ impl Cut {
         }
     }
 
-    /// Hands on what waited for the end of the client's call.
-    fn release(&mut self, context: &Context, session: SessionIndex, place: Place) {
-        for held in std::mem::take(&mut self.session(session).held) {
-            self.hand_on(context, held, place);
-        }
-    }
-
-    /// The same where that end is not known: by the ends of the calls and waits themselves.
+    /// Hands on what waited for the end of the client's call, where that end is not known: by the ends of the calls and
+    /// waits themselves.
     fn release_by_time(&mut self, context: &Context, session: SessionIndex) {
         let all = std::mem::take(&mut self.session(session).held);
         self.hand_on_by_time(context, session, all);
@@ -346,7 +340,9 @@ impl Observer for Cut {
         }
         self.release_before(context, call);
         let place = self.decide(context, call.session, call.end);
-        self.release(context, call.session, place);
+        for held in std::mem::take(&mut self.session(call.session).held) {
+            self.hand_on(context, held, place);
+        }
         self.hand_on(context, Held::Call(Box::new(call.clone())), place);
     }
 

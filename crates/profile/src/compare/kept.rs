@@ -11,7 +11,7 @@ use measure::wait_class::Class;
 use measure::{Case, Finding, Run, Severity};
 
 use super::account::{OfAccount, leaves_out_accounts};
-use super::change::{amount, by_difference, change};
+use super::change::{amount, by_difference, by_total, change};
 use super::plans::{PlansOfSide, plan_change};
 use super::sample::Sample;
 use super::statements::{has_own_plans, is_position, key_of};
@@ -140,9 +140,7 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
             amount: one.amount(),
         };
         let mut rows: Vec<StatementAlone> = alone.map(row).collect();
-        sorting::by(&mut rows, |one, other| {
-            other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(&other.id))
-        });
+        sorting::by(&mut rows, by_total);
         rows
     };
     (found.vanished, found.new) = (alone(before, after), alone(after, before));

@@ -36,8 +36,6 @@ pub(crate) fn subject(ingested: &Ingested) -> Parameters {
         }
         add("files", files.into());
         add("bytes", ingested.files.iter().map(|file| file.bytes).sum::<u64>().into());
-    }
-    if sampled.is_none() {
         add("versions", of_files(|header| &header.version));
         add("hosts", of_files(|header| &header.host));
         add("instances", of_files(|header| &header.instance));

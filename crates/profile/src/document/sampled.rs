@@ -13,7 +13,6 @@ use measure::schema::{Spec, sampled as own};
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Metric};
-use serde_json::Value;
 
 use super::metrics::{IDLE_INCLUDED, case, time};
 use super::reads;
@@ -36,7 +35,7 @@ const FROM_SERVER_CLOCK: &str = "clock of the server";
 const FROM_TRACE: &str = "trace: ";
 
 /// What a sample does not know of a row in any table.
-const UNKNOWN: [&str; 20] = [
+const UNKNOWN: [&str; 18] = [
     "rows",
     "misses",
     "parses",
@@ -55,26 +54,12 @@ const UNKNOWN: [&str; 20] = [
     "blocks",
     "inclusive_elapsed",
     "inclusive_cpu",
-    "consistent_gets",
-    "current_gets",
 ];
 
 /// What is known of a wait that was seen from its beginning to its end.
 const OF_WHOLE_WAITS: [&str; 3] = ["min", "max", "mean"];
 
-/// Reads and gets: known of the whole and of statements where the server counts them.
-const READS: [&str; 8] = [
-    "physical_reads",
-    "logical_reads",
-    "own_physical_reads",
-    "own_consistent_gets",
-    "own_current_gets",
-    "inclusive_physical_reads",
-    "inclusive_consistent_gets",
-    "inclusive_current_gets",
-];
-
-/// The tables whose reads the server's counters give.
+/// The tables whose reads and gets the server's counters give: those of the whole and of statements.
 const WITH_READS: [&str; 3] = ["summary", "statement", "statement_text"];
 
 /// The tables that are as they are in any profile, or that only samples have.
@@ -153,7 +138,7 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
     // Where changes were lost, some waits are known in part.
     let has_whole_waits = sampled.is_exact && sampled.own.change.is_none_or(|change| change.lost == 0);
     for case in cases {
-        let text = |name: &str| case.parameters.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+        let text = |name: &str| case.parameter(name).unwrap_or_default();
         let (table, class, id) = (text("table"), text("class"), text("id"));
         let is_whole = !case.parameters.contains_key("session");
         if OWN_TABLES.contains(&table.as_str()) || reads::TABLES.contains(&table.as_str()) {
@@ -164,7 +149,7 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         case.metrics.retain(|metric| {
             let name = metric.name.as_str();
             let is_known = !UNKNOWN.contains(&name) || has_whole_waits && OF_WHOLE_WAITS.contains(&name);
-            is_known && (has_reads || !READS.contains(&name)) && (has_whole_waits || !is_count_of_waits(metric))
+            is_known && (has_reads || !schema::is_of_blocks(name)) && (has_whole_waits || !is_count_of_waits(metric))
         });
         if sampled.is_exact {
             let has_count = has_whole_waits || !OF_SAMPLES.contains(&table.as_str());
@@ -176,7 +161,7 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         if let Some(calls) = calls.filter(|_| OF_SAMPLES.contains(&table.as_str())) {
             case.metrics.extend(samples(sampled, (class.as_str(), is_whole), &calls));
         }
-        let total = case.metrics.iter().find(|metric| metric.name == "total").map(Metric::median);
+        let total = schema::TOTAL.median(case);
         if table == "class" && is_whole && is_sampled(&class) {
             let error = total.and_then(|total| share_error(total / served, sampled.samples));
             case.metrics.extend(error.map(|error| schema::SHARE_ERROR.single(FROM_SAMPLES, error)));
@@ -193,7 +178,7 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
 /// Says where the metrics come from that are the same in a trace.
 fn settle_sources(case: &mut Case, source: &str) {
     for metric in case.metrics.iter_mut().filter(|metric| metric.source.starts_with(FROM_TRACE)) {
-        let is_read = READS.contains(&metric.name.as_str());
+        let is_read = schema::is_of_blocks(&metric.name);
         let included = if metric.source.ends_with(IDLE_INCLUDED) { IDLE_INCLUDED } else { "" };
         metric.source = if is_read { FROM_COUNTERS.into() } else { format!("{source}{included}") };
     }
@@ -212,12 +197,11 @@ fn is_count_of_waits(metric: &Metric) -> bool {
 
 /// Time of the classes that are no idle time, in µs.
 fn served(cases: &[Case]) -> f64 {
+    let class = |case: &Case| case.parameter("class").and_then(|class| Class::with_key(&class));
     let is_class = |case: &&Case| {
-        let class = case.parameters.get("class").and_then(Value::as_str).unwrap_or_default();
-        let table = case.parameters.get("table").and_then(Value::as_str);
-        table == Some("class")
+        case.is("table", "class")
             && !case.parameters.contains_key("session")
-            && !Class::with_key(class).is_some_and(Class::is_idle)
+            && !class(case).is_some_and(Class::is_idle)
     };
     cases.iter().filter(is_class).filter_map(|case| schema::TOTAL.median(case)).sum()
 }

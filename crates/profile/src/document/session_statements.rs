@@ -33,8 +33,8 @@ pub(crate) fn cases(profile: &Profile) -> Vec<Case> {
         ranked.retain(|(_, sums)| !sums.is_nothing());
         sorting::by_key(&mut ranked, |(_, sums)| Reverse(sums.response_time()));
         let (shown, rest) = ranked.split_at(ranked.len().min(room));
-        let id = |index: StatementIndex| profile.context.statement(index).map_or("", |one| &one.id);
-        cases.extend(shown.iter().map(|(index, sums)| session_statement(name, id(*index), sums)));
+        let id = |index: &StatementIndex| profile.context.statement_id(*index);
+        cases.extend(shown.iter().map(|(index, sums)| session_statement(name, id(index), sums)));
         if !rest.is_empty() || others.is_some() {
             let mut others = others.unwrap_or_default();
             rest.iter().for_each(|(_, sums)| others.merge(sums));

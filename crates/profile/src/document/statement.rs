@@ -100,11 +100,11 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
     let ranked = ranked(profile, selection.order);
     let chosen = selection.statement;
     let (first, rest) = ranked.split_at(ranked.len().min(STATEMENTS_MAX));
-    let mut cases: Vec<Case> =
-        first.iter().map(|one| row(profile, profile.context.statement_id(one.statement), one)).collect();
+    let own_row = |one: &&StatementProfile| row(profile, profile.context.statement_id(one.statement), one);
+    let mut cases: Vec<Case> = first.iter().map(own_row).collect();
     let (late, others): (Vec<&StatementProfile>, Vec<&StatementProfile>) =
         rest.iter().copied().partition(|one| Some(one.statement) == chosen);
-    cases.extend(late.into_iter().map(|one| row(profile, profile.context.statement_id(one.statement), one)));
+    cases.extend(late.iter().map(own_row));
     if !others.is_empty() {
         let mut sum = StatementProfile::default();
         others.into_iter().for_each(|one| sum.merge(one));

@@ -153,13 +153,9 @@ impl Of<'_> {
         sentences
     }
 
-    /// Advice for the events that make the class, the largest first.
-    pub(super) fn events(&self) -> Vec<String> {
-        self.events_with_part().0
-    }
-
-    /// The same, and the part of the class (0 to 1) that these events hold.
-    fn events_with_part(&self) -> (Vec<String>, f64) {
+    /// Advice for the events that make the class, the largest first, and the part of the class (0 to 1) that these
+    /// events hold.
+    pub(super) fn events_with_part(&self) -> (Vec<String>, f64) {
         let mut events: Vec<(&str, Ticks, Vec<EventIndex>)> = Vec::new();
         for (event, _, total) in &self.sums.events {
             let name = self.profile.context.event_name(*event);

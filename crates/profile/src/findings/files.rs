@@ -177,10 +177,10 @@ fn evidence(scale: &TimeScale) -> String {
         Evidence::Version => "its release is older than 9".into(),
         Evidence::Epoch => "only then does the clock agree with a stamp of the wall clock".into(),
         Evidence::Slope { seconds, ratio } => {
-            format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
+            format!("against the wall clock a unit lasts {ratio:.4} µs, over {} s", grouped(seconds.round() as u64))
         }
         Evidence::LockTimer { waits, mean } => {
-            format!("{waits} sleeps of whole seconds last {} units each", grouped(mean as u64))
+            format!("{} sleeps of whole seconds last {} units each", grouped(waits), grouped(mean as u64))
         }
     }
 }

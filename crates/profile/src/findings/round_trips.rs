@@ -27,7 +27,7 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let savings = of.profile.statements.iter().filter_map(|one| saving(of.profile, one));
     let most = savings.max_by(|one, other| one.micros.total_cmp(&other.micros));
     let most = most.filter(|most| most.micros >= SAVED_MIN * of.sums.total.micros());
-    let events = of.events();
+    let (events, _) = of.events_with_part();
     let Some(Saving { sentence, micros }) = most else {
         let mut sentences: Vec<String> = longest(of).into_iter().collect();
         sentences.extend(if events.is_empty() { of.of_class() } else { events });

@@ -21,7 +21,7 @@ use crate::ingest::Ingested;
 use crate::source::SourceFile;
 use crate::source::unread::LISTED_MAX;
 use crate::tables::sampled::Sampled;
-use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
+use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile, Transactions};
 
 fn micros(micros: i64) -> Ticks {
     Ticks::from_micros(micros)
@@ -54,7 +54,7 @@ fn profile() -> Profile {
         },
         statements: vec![StatementProfile {
             statement: StatementIndex(0),
-            calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into(),
+            calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into_iter().collect(),
             ..StatementProfile::default()
         }],
         ..Profile::default()
@@ -76,6 +76,29 @@ fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
     let practices: Vec<&str> =
         found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
     assert_eq!(practices, ["practice-single-block-reads"]);
+}
+
+#[test]
+fn time_that_no_class_has_is_not_called_the_largest_class() {
+    let mut profile = made::profile(10, &[]);
+    profile.whole.unaccounted_between = micros(90);
+    profile.sampled = Some(Box::default());
+    let found = made::found(&profile);
+    let largest = found.iter().find(|finding| row::ANSWER_CLASS.made(finding)).unwrap();
+    assert!(largest.message.starts_with("Largest part: unaccounted for, 90.0 % of "), "{}", largest.message);
+    assert!(largest.message.ends_with("; then CPU, 10.0 %."), "{}", largest.message);
+}
+
+#[test]
+fn commits_of_two_days_are_not_spread_over_the_time_between_the_traces() {
+    let mut profile = made::profile(3_000_000, &[]);
+    profile.whole.unrecorded = micros(1_000_000);
+    profile.whole.transactions = Transactions { commits: 100, ..Transactions::default() };
+    profile.sessions = vec![SessionProfile::default(); 2];
+    (profile.first_clock, profile.last_clock) = (Some(0), Some(86_400_000_000));
+    let found = made::found(&profile);
+    let said = found.iter().find(|finding| row::TRANSACTIONS.made(finding)).unwrap();
+    assert!(said.message.ends_with("; 50.0 commits a second."), "{}", said.message);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
+use measure::quantity::grouped;
+
 use crate::input::contents::SharedContents;
 
 /// Where bytes come from.
@@ -93,7 +95,8 @@ impl Read for Failing {
 /// Moves the place of reading on. A file that ends before its size is an error.
 fn advance(offset: &mut u64, size: u64, count: usize) -> io::Result<usize> {
     if count == 0 && *offset < size {
-        let sentence = format!("it shrank while it was read, from {size} to {offset} bytes or fewer");
+        let (before, now) = (grouped(size), grouped(*offset));
+        let sentence = format!("it shrank while it was read, from {before} to {now} bytes or fewer");
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, sentence));
     }
     *offset += count as u64;

@@ -237,32 +237,31 @@ fn small_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
-/// The name without the number that rotation put behind it, and the number: `a.log.2` is older than `a.log.1`, and
-/// that older than `a.log`.
-fn rotated(name: &str) -> (&str, u64) {
-    match name.rsplit_once('.') {
-        Some((base, digits)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            (base, digits.parse().unwrap_or(u64::MAX))
-        }
-        _ => (name, 0),
-    }
+/// The name of a log and what rotation put behind it, in small letters and unpacked: `a.log` and `.3`, `-20260101` or
+/// `.2026-01-01`; `None` where it is not the name of a log.
+fn rotated(path: &Path) -> Option<(String, String)> {
+    let mut name = unpacked_name(path);
+    let is_of_rotation = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-');
+    let behind = name.split_off(name.trim_end_matches(is_of_rotation).len());
+    let is_log = LOG_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    (is_log && !behind.starts_with(|letter: char| letter.is_ascii_digit())).then_some((name, behind))
 }
 
-/// Files by name, but of those that were rotated by numbers the oldest first.
+/// Files by name, but of the logs of one name the oldest first: `a.log.2` is older than `a.log.1`, a log of an earlier
+/// day than one of a later day, and each older than `a.log`.
 fn age(path: &Path) -> (PathBuf, Reverse<u64>, PathBuf) {
-    let name = unpacked_name(path);
-    let (base, number) = if is_log_name(path) { rotated(&name) } else { (&*name, 0) };
-    let base = if is_log_name(path) { path.with_file_name(base) } else { path.to_path_buf() };
+    let (base, number) = match rotated(path) {
+        Some((name, behind)) if behind.is_empty() => (path.with_file_name(name), 0),
+        // What is too large for the number of a file is a date.
+        Some((name, behind)) => (path.with_file_name(name), behind[1..].parse::<u16>().map_or(u64::MAX, u64::from)),
+        None => (path.to_path_buf(), 0),
+    };
     (base, Reverse(number), path.to_path_buf())
 }
 
-/// Whether a name is that of a log, rotated (`a.log.3`, `a.log-20260101`) and packed or not.
+/// Whether a name is that of a log, rotated and packed or not.
 fn is_log_name(path: &Path) -> bool {
-    let name = unpacked_name(path);
-    let (name, _) = rotated(&name);
-    let undated = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let name = undated.strip_suffix('-').unwrap_or(name);
-    LOG_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    rotated(path).is_some()
 }
 
 #[cfg(test)]
@@ -307,14 +306,26 @@ mod tests {
     #[test]
     fn a_folder_gives_its_server_logs_oldest_first() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["a.log", "a.log.1", "a.log.10.gz", "a.log.2.zst", "b-2026.csv", "c.log-20260101", "d.txt", "e.1"] {
+        let numbered = ["a.log.10.gz", "a.log.2.zst", "a.log.1", "a.log", "b-2026.csv"];
+        let dated = ["c.log-20260101", "c.log-20260102.gz", "c.log", "d.log.2026-01-01", "d.log.2026-01-02", "d.log"];
+        let more = ["e.log.20260101", "e.log.20260102", "e.log"];
+        let oldest_first = [numbered.as_slice(), &dated, &more].concat();
+        for name in oldest_first.iter().chain(&["d.txt", "e.1"]) {
             fs::write(folder.path().join(name), "").unwrap();
         }
         let expansion = expand(&[folder.path().to_path_buf()]);
         assert!(expansion.given.is_empty() && expansion.problems.is_empty());
         let candidates = Expansion { given: expansion.candidates, ..Expansion::default() };
-        let oldest_first = ["a.log.10.gz", "a.log.2.zst", "a.log.1", "a.log", "b-2026.csv", "c.log-20260101"];
         assert_eq!(names(&candidates), oldest_first);
+    }
+
+    #[test]
+    fn no_log_of_an_earlier_day_is_passed_over_for_the_way_its_rotation_writes_the_date() {
+        let is_log = |name: &&str| is_log_name(Path::new(name));
+        let logs =
+            ["a.log-20260101", "a.log-2026-01-01.gz", "a.log.2026-01-01", "a.json-20260101-1767225600", "a.csv.7"];
+        assert!(logs.iter().all(is_log), "{:?}", logs.iter().find(|name| !is_log(name)));
+        assert!(!["a.txt-20260101", "log-20260101", "a.log-old", "a.json5", "1.2-3", "a.tar.1"].iter().any(is_log));
     }
 
     #[test]

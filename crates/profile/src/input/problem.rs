@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use measure::quantity::grouped;
+
 use crate::input::given::Given;
 
 /// Why something is not read.
@@ -63,7 +65,7 @@ pub enum Problem {
         paths: Vec<PathBuf>,
     },
     /// No file is left by its name and its time.
-    #[error("no file fits what --name, --since and --until ask for; files looked at: {count}")]
+    #[error("no file fits what --name, --since and --until ask for; files looked at: {}", grouped(*count))]
     NoneChosen {
         /// How many there are.
         count: u64,
@@ -155,7 +157,10 @@ fn repeated(name: &str, first: &str) -> String {
 fn no_logs(count: usize, first: &str) -> String {
     match count {
         1 => format!("{first} has the name of a server log but is not one"),
-        _ => format!("{count} files have the names of server logs but none is one: {first} is the first of them"),
+        _ => {
+            let count = grouped(count as u64);
+            format!("{count} files have the names of server logs but none is one: {first} is the first of them")
+        }
     }
 }
 
@@ -165,8 +170,24 @@ fn passed_over(paths: &[PathBuf]) -> String {
     match paths.len() {
         1 => format!("1 archive in a folder was passed over: give its path as a FILE to have it read ({first})"),
         count => format!(
-            "{count} archives in folders were passed over: give the path of each as a FILE to have it read ({first} is \
-             the first of them)"
+            "{} archives in folders were passed over: give the path of each as a FILE to have it read ({first} is the \
+             first of them)",
+            grouped(count as u64)
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_of_files_are_counted_in_groups_of_digits() {
+        let said = [
+            Problem::NoneChosen { count: 18_000 },
+            Problem::NoLogs { count: 18_000, first: "a.log".into() },
+            Problem::ArchivesPassedOver { paths: vec!["a.tar".into(); 18_000] },
+        ];
+        assert!(said.iter().all(|one| one.to_string().contains("18\u{202f}000")), "{said:?}");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use measure::quantity::format_nanos;
 use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding};
@@ -56,6 +57,14 @@ impl Instruments {
             self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).findings()).collect();
         findings.extend(gauges.readings.findings());
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
+        findings.extend(profile.sampled.as_ref().and_then(|sampled| sampled.time_of_workers()).map(|time| {
+            let message = format!(
+                "No CPU time of a logical I/O is given: parallel workers were at work for {}, and the server counts \
+                 their gets as those of the statements, whose CPU time here has none of theirs.",
+                format_nanos(1e3 * time.micros())
+            );
+            row::LOGICAL_IO_BY_ROWS.of(message)
+        }));
         if self.files > 1 && curve.reads() > 0 {
             let message = "The table of more cache takes the blocks of all traces as those of one database: give the \
                            traces of each database separately.";

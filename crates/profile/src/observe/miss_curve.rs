@@ -33,8 +33,10 @@ const ROWS_MAX: u32 = 24;
 #[derive(Clone, Debug)]
 pub struct MissCurve {
     sample: Sample,
-    without_address: Reading,
-    past_cache: Reading,
+    /// Reads into the cache whose lines do not say of which blocks: they are not in the curve.
+    pub without_address: Reading,
+    /// Reads past the cache: no larger cache avoids them.
+    pub past_cache: Reading,
 }
 
 /// Reads and their blocks.
@@ -87,16 +89,6 @@ impl MissCurve {
     /// Block reads that the curve is about.
     pub fn reads(&self) -> u64 {
         self.sample.reads
-    }
-
-    /// Reads into the cache whose lines do not say of which blocks: they are not in the curve.
-    pub fn without_address(&self) -> Reading {
-        self.without_address
-    }
-
-    /// Reads past the cache: no larger cache avoids them.
-    pub fn past_cache(&self) -> Reading {
-        self.past_cache
     }
 
     /// Share of all blocks that stand for all; 1 where distances are exact.

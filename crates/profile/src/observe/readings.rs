@@ -10,6 +10,7 @@ mod tiers;
 
 use crate::event::block_wait::{BlockWait, BlockWaitKind};
 use crate::event::{Cost, Merge, StatementKind, Ticks};
+use crate::tables::sampled::Sampled;
 use crate::tables::{Profile, StatementProfile};
 
 pub use latency::{Bucket, LatencyDistribution};
@@ -92,9 +93,11 @@ const QUERIES: [i64; 2] = [3, 0];
 
 /// What the queries of a profile did by themselves, parse calls left out: their CPU goes into finding a plan, and would
 /// make a get look dear where a program parses often. That of changes goes into undo and the log, that of a commit into
-/// the log alone. Empty where the source does not know CPU time, or has it of another time than the gets.
+/// the log alone. Empty where the source does not know CPU time, or has it of another time or other processes than the
+/// gets.
 pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
-    if profile.sampled.as_ref().is_some_and(|sampled| sampled.is_counted_in_part) {
+    let is_unequal = |sampled: &Sampled| sampled.is_counted_in_part || sampled.time_of_workers().is_some();
+    if profile.sampled.as_deref().is_some_and(is_unequal) {
         return Vec::new();
     }
     let is_parse = |name: u16| profile.context.call_name(name) == "PARSE";

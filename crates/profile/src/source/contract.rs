@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use measure::Finding;
+use measure::schema::profile::is_of_blocks;
 
 use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
@@ -118,10 +119,32 @@ pub struct Finished {
     pub accounted: Accounted,
     /// What a reader of the figures has to know.
     pub findings: Vec<Finding>,
-    /// The metrics that nothing which was read has measured, by their names.
-    pub unknown: &'static [&'static str],
+    /// What nothing that was read has measured.
+    pub unmeasured: Unmeasured,
     /// What samples have besides calls and waits.
     pub sampled: Option<Box<Ending>>,
+}
+
+/// What nothing that was read has measured: a zero in its place would be a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// Rows.
+    pub rows: bool,
+    /// Blocks that were got, read or written.
+    pub blocks: bool,
+    /// Times of lines of plans.
+    pub line_times: bool,
+}
+
+impl Unmeasured {
+    /// Whether a metric is one of these.
+    pub(crate) fn has(self, metric: &str) -> bool {
+        match metric {
+            "rows" => self.rows,
+            "time" | "inclusive_time" => self.line_times,
+            other => self.blocks && is_of_blocks(other),
+        }
+    }
 }
 
 /// Something to read whose first bytes have been looked at.

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use measure::wait_class::Class;
 
-use crate::event::{Context, Cost, EventIndex, Merge, Ticks};
+use crate::event::{CallKind, Context, Cost, EventIndex, Merge, Ticks};
 use crate::tables::SessionProfile;
-
-/// The name of the calls whose CPU time is a class of its own.
-const PARSE: &str = "PARSE";
 
 /// The time of one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +26,7 @@ pub fn class_sums(profile: &SessionProfile, context: &Context) -> BTreeMap<Class
     let mut calls = 0;
     for ((name, _), sums) in &profile.calls {
         calls += sums.calls;
-        if context.call_name(*name) == PARSE {
+        if context.call_name(*name) == CallKind::Parse.name() {
             parse.calls += sums.calls;
             parse.total += sums.own.cpu.unwrap_or_default();
         }

@@ -321,7 +321,7 @@ mod tests {
             .map(|place| StatementProfile {
                 statement: StatementIndex(place),
                 between: Ticks::from_micros(10),
-                calls: [(0, CallSums { calls: 1, ..CallSums::default() })].into(),
+                calls: [(0, CallSums { calls: 1, ..CallSums::default() })].into_iter().collect(),
                 ..StatementProfile::default()
             })
             .collect();
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(profile.statements[0].folded, 1);
         assert_eq!(profile.statements.len(), 3);
         assert_eq!(profile.statements[0].between, Ticks::from_micros(20));
-        assert_eq!(profile.statements[0].calls[&0].calls, 2);
+        assert_eq!(profile.statements[0].calls.get(0).unwrap().calls, 2);
         assert_eq!(profile.context.statements[0].text, "select ?");
     }
 

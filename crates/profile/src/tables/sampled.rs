@@ -64,6 +64,14 @@ impl Sampled {
         self.counters.as_ref().filter(|_| !self.is_counted_in_part)?.get(&statement)
     }
 
+    /// Time of parallel workers, whose gets the server counts with those of their statements and whose CPU time no
+    /// statement has; `None` where it is too little to matter, or nothing was counted.
+    pub fn time_of_workers(&self) -> Option<Ticks> {
+        let of_workers = self.background.iter().filter(|row| row.process == PARALLEL_WORKER);
+        let time: Ticks = of_workers.map(|row| row.time).sum();
+        (self.counters.is_some() && time.0 > self.db_time.0 / WORKERS_PART).then_some(time)
+    }
+
     /// What its CPU time holds besides the work of statements; `None` where it is known to hold nothing else.
     pub fn held_by_cpu(&self) -> Option<&'static str> {
         let level = self.subject.get("level").and_then(|level| level.as_str());
@@ -111,6 +119,12 @@ impl Sampled {
         (!is_behind && !is_unclear).then_some(missed)
     }
 }
+
+/// The kind of the processes that work for the statement of a session.
+pub(crate) const PARALLEL_WORKER: &str = "parallel worker";
+
+/// Part of the time at work, one of this many, that parallel workers may take without being worth a word.
+const WORKERS_PART: i64 = 20;
 
 /// Two-sided factor of an error that holds 19 of 20 times, in hundredths.
 const PERCENT: f64 = 196.0;

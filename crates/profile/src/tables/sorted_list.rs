@@ -3,8 +3,6 @@
 //! There are tens of thousands of statements with three or four kinds of calls and of waits each: a tree's node has
 //! room for eleven, and a list that grows as lists do for four.
 
-use std::ops::Index;
-
 use crate::event::Merge;
 
 /// Up to this length the list's capacity equals its length, and it is searched from its beginning.
@@ -132,29 +130,12 @@ impl<K: Ord + Copy, V: Default> FromIterator<(K, V)> for SortedList<K, V> {
     }
 }
 
-impl<K: Ord + Copy, V: Default, const N: usize> From<[(K, V); N]> for SortedList<K, V> {
-    fn from(entries: [(K, V); N]) -> SortedList<K, V> {
-        entries.into_iter().collect()
-    }
-}
-
 impl<'a, K, V> IntoIterator for &'a SortedList<K, V> {
     type Item = (&'a K, &'a V);
     type IntoIter = std::iter::Map<std::slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.iter().map(|(key, value)| (key, value))
-    }
-}
-
-impl<K: Ord + Copy, V> Index<&K> for SortedList<K, V> {
-    type Output = V;
-
-    /// The value of a key that is there.
-    fn index(&self, key: &K) -> &V {
-        let place = self.place(*key);
-        assert!(place.is_ok(), "a key that the list does not hold");
-        &self.entries[place.unwrap_or(0)].1
     }
 }
 
@@ -172,7 +153,6 @@ mod tests {
             let map: BTreeMap<u16, u32> = entries.into_iter().collect();
             prop_assert_eq!(list.len(), map.len());
             prop_assert!(list.iter().eq(map.iter()));
-            prop_assert!(map.iter().all(|(key, value)| list[key] == *value));
             prop_assert!((0..40).all(|key| list.get(key) == map.get(&key)));
         }
     }

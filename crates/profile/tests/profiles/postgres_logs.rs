@@ -69,16 +69,42 @@ fn what_a_log_did_not_measure_is_no_zero_in_the_document() {
         let cases = outcome(&mut ingested, &Instruments::default(), &selection).cases;
         let metrics: BTreeSet<&str> =
             cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.name.as_str()).collect();
-        ["executions", "rows", "logical_reads", "physical_reads"].map(|name| metrics.contains(name))
+        ["executions", "rows", "logical_reads", "physical_reads", "inclusive_gets", "inclusive_time"]
+            .map(|name| metrics.contains(name))
     };
     let without_blocks = log(&[10, 20]);
     let figures = ", \"Actual Total Time\": 4.0, \"Actual Rows\": 1, \"Actual Loops\": 1";
     let without_figures = without_blocks.replace(figures, "");
     let whole = without_blocks.replace("Loops\": 1", "Loops\": 1, \"Shared Hit Blocks\": 3");
-    assert_eq!(known(&whole), [true; 4]);
-    assert_eq!(known(&without_blocks), [true, true, false, false]);
-    assert_eq!(known(&without_figures), [true, false, false, false]);
-    assert_eq!(known(&(without_figures + &whole)), [true; 4], "of two executions of four");
+    let without_times = |log: &str| log.replace("\"Actual Total Time\": 4.0, ", "");
+    assert_eq!(known(&whole), [true; 6]);
+    assert_eq!(known(&without_blocks), [true, true, false, false, false, true]);
+    assert_eq!(known(&without_times(&whole)), [true, true, true, true, true, false], "of nodes");
+    assert_eq!(known(&without_times(&without_blocks)), [true, true, false, false, false, false]);
+    assert_eq!(known(&without_figures), [true, false, false, false, false, false]);
+    assert_eq!(known(&(without_figures + &whole)), [true; 6], "of two executions of four");
+}
+
+#[test]
+fn sums_that_some_executions_of_a_log_are_missing_from_are_not_said_to_be_whole() {
+    let whole = log(&[10, 20]).replace("Loops\": 1", "Loops\": 1, \"Shared Hit Blocks\": 3");
+    let said = |lacking: &str, id: &str, is_mixed: bool| {
+        let without = whole.replace(lacking, "");
+        let text = if is_mixed { without + &whole } else { without };
+        let (_folder, paths) = written(&[("pg.log", text)]);
+        let found = read(&paths, &mut Instruments::default()).findings;
+        found.into_iter().find(|finding| finding.id == id).expect("a warning").message
+    };
+    let figures = ", \"Actual Total Time\": 4.0, \"Actual Rows\": 1, \"Actual Loops\": 1, \"Shared Hit Blocks\": 3";
+    for (lacking, id, sums) in [
+        (figures, "no-figures", "Rows, gets and reads are those of the other executions: there were at least as many."),
+        (", \"Shared Hit Blocks\": 3", "no-blocks", "Gets and reads are those of the other executions"),
+        ("\"Actual Total Time\": 4.0, ", "no-node-times", "Times of plan lines are those of the other executions"),
+    ] {
+        let (some, all) = (said(lacking, id, true), said(lacking, id, false));
+        assert!(some.starts_with("2 of 4 executions") && some.contains(sums), "{some}");
+        assert!(all.starts_with("2 of 2 executions") && !all.contains(sums), "{all}");
+    }
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn a_scan_reads_as_many_blocks_a_request_as_its_lines_say() {
     assert!((mean - 38_462.0 / 530.0).abs() < 1e-9);
     let temporary = readings.accesses(BlockWaitKind::DirectReadTemporary).expect("temporary reads");
     assert_eq!((temporary.sizes.count(), temporary.sizes.blocks()), (24_015, 24_015));
-    assert_eq!((curve.reads(), curve.past_cache().requests), (38_462 + 72, 24_015));
+    assert_eq!((curve.reads(), curve.past_cache.requests), (38_462 + 72, 24_015));
 }
 
 #[test]

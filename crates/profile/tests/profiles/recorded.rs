@@ -639,6 +639,33 @@ fn a_time_that_two_recordings_have_counts_once() {
 }
 
 #[test]
+fn of_a_second_that_two_recordings_have_that_counts_which_has_gone_on_without_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, seconds: &[i64]| write_from(folder.path(), name, seconds, "postgres://shop");
+    let read = |recordings: &[PathBuf]| folders(&heard_of(recordings, "", &mut Instruments::default()));
+    let paused = [write("paused", &[0, 3, 12]), write("steady", &[3, 6, 9, 12])];
+    let expected = ["paused", "paused", "steady", "steady", "steady"];
+    assert_eq!(read(&paused), expected);
+    assert_eq!(read(&[paused[1].clone(), paused[0].clone()]), expected, "however they are named");
+    let together = [write("second", &[100]), write("first", &[100, 103])];
+    assert_eq!(read(&together), ["first", "first"], "of equals the first by its path");
+}
+
+#[test]
+fn a_segment_in_the_place_of_a_damaged_one_of_another_recording_does_not_end_the_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, seconds: &[i64]| write_from(folder.path(), name, seconds, "postgres://shop");
+    let both = [write("damaged", &[0, 3, 6]), write("whole", &[3])];
+    let middle = recording::segments(&both[0]).unwrap()[1].0.to_string();
+    fs::write(both[0].join(middle), "").unwrap();
+    let read = heard_of(&both, "10:15:00..10:15:09", &mut Instruments::default());
+    assert_eq!(folders(&read), ["damaged", "damaged", "whole"]);
+    assert_eq!(read.profile.last_clock, Some(BEGIN + 9 * SECOND));
+    let away = said(&read.findings, "server-went-away").join(" ");
+    assert!(!away.contains("the last part of the time asked for"), "{away}");
+}
+
+#[test]
 fn a_clock_that_was_set_back_and_another_name_of_a_folder_lose_no_segment() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, seconds: &[i64]| write_from(folder.path(), name, seconds, "postgres://shop");

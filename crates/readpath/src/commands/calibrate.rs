@@ -7,7 +7,7 @@ use experiments::calibrate::{self, CalibrateParameters};
 use report::Media;
 use subjects::Place;
 
-use super::subjects::{SubjectArguments, measure_on, servers};
+use super::subjects::{OF_SERVERS, SubjectArguments, measure_on, servers};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
@@ -28,17 +28,8 @@ Examples:
 
 const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
 
-const ON_IN_FULL: &str = "\
-Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18
-
-Everything that readpath creates on a server is in one schema, readpath, which is removed at the end, after ^C and \
-after errors. What the address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the \
-service file; these, and sslmode=, sslrootcert= and connect_timeout= after the address, mean what they mean to \
-PostgreSQL's own programs.
-
-postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
-files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
-
+/// What the help of `--on` says of a copy of a data directory.
+const OF_COPIES: &str = "\
 postgres:copy:DIRECTORY?dbname=NAME starts a server on a copy of a data directory, such as a restored backup, and \
 stops it at the end. It empties all caches before each run of your queries. The server writes to the directory, so \
 never name one that is in use. user=NAME names a superuser other than postgres, and programs=DIRECTORY an installed \
@@ -111,7 +102,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn define(command: Command) -> Command {
-    let on = |on: Arg| on.value_name("URL").value_parser(servers).help(ON).long_help(ON_IN_FULL);
+    let in_full = format!("{ON}\n\n{OF_SERVERS}\n\n{OF_COPIES}");
+    let on = |on: Arg| on.value_name("URL").value_parser(servers).help(ON).long_help(in_full);
     Arguments::augment_args(command).mut_arg("on", on)
 }
 

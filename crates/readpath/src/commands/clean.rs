@@ -136,9 +136,11 @@ fn clean_folder(folder: &Path, what: &str, is_rehearsal: bool) -> Result<String,
     let place = folder.display();
     let failed = |error: io::Error| Failure::failed(format!("{place} could not be cleaned: {error}."));
     let bytes = if folder.is_dir() { bytes_in(folder).map_err(failed)? } else { 0 };
-    if !is_rehearsal && folder.is_dir() {
+    if folder.is_dir() {
         let _lock = claim(folder)?;
-        remove(folder).map_err(failed)?;
+        if !is_rehearsal {
+            remove(folder).map_err(failed)?;
+        }
     }
     Ok(match (bytes, is_rehearsal) {
         (0, _) => format!("There are no {what} in {place}."),
@@ -169,13 +171,15 @@ fn clean_leftovers(sweep: fn(&Path, Leftovers) -> Vec<PathBuf>, is_rehearsal: bo
 
 /// The right to empty the folder. Fails where another run loads tables into it or reads them, unpacks programs there or
 /// runs them.
-fn claim(folder: &Path) -> Result<(DirectoryUse, DirectoryLock), Failure> {
+fn claim(folder: &Path) -> Result<(DirectoryUse, Option<DirectoryLock>), Failure> {
     let place = folder.display();
     let in_use = |what: &str| {
         let sentence = format!("{what} in {place}, which stays as it is: repeat when that run has ended.");
         Failure::failed(sentence)
     };
-    let claimed = DirectoryUse::alone(folder).and_then(|alone| Ok((alone, DirectoryLock::take(folder)?)));
+    // Who loads tables has made the lock before: where there is none, a rehearsal must not make one.
+    let lock = || folder.join(LOCK_FILE).exists().then(|| DirectoryLock::take(folder)).transpose();
+    let claimed = DirectoryUse::alone(folder).and_then(|alone| Ok((alone, lock()?)));
     let claimed = claimed.map_err(|error| match error {
         // What its sentence advises is for runs, which can name another folder.
         StorageError::Locked { .. } => in_use("another run is at work"),
@@ -317,8 +321,11 @@ mod tests {
         for run in [one, other] {
             let refusal = clean().unwrap_err().message;
             assert!(refusal.starts_with("another run is at work in ") && table.exists(), "{refusal}");
+            assert_eq!(clean_folder(dir.path(), "tables", true).unwrap_err().message, refusal);
             drop(run);
         }
+        assert!(clean_folder(dir.path(), "tables", true).is_ok());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "a rehearsal has written something");
         assert!(clean().is_ok() && !table.exists());
     }
 

@@ -69,7 +69,7 @@ struct Arguments {
     /// Reads in flight, each worker
     #[arg(long, default_value_t = DiskParameters::default().depth)]
     depth: usize,
-    /// Completions to wait for at once [default: 1; from depth 16 on, half the depth, at most 16]
+    /// Completions to wait for at once [default: 1; from depth 16 on, half the depth, at most 16; with --rate always 1]
     #[arg(long, value_name = "N")]
     reap_batch: Option<usize>,
     /// How reads are submitted to the kernel

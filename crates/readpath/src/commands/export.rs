@@ -157,14 +157,13 @@ fn complain(ingested: &Ingested) {
 
 fn sentence(written: &Written, place: &std::path::Path) -> String {
     let Written { calls, waits, statements, sessions, plan_lines } = written;
-    let counts = [
-        (*calls, "call", "calls"),
-        (*waits, "wait", "waits"),
-        (*statements, "statement", "statements"),
-        (*sessions, "session", "sessions"),
-        (*plan_lines, "plan line", "plan lines"),
+    let parts = [
+        counted(*calls, "call", "calls"),
+        counted(*waits, "wait", "waits"),
+        counted(*statements, "statement", "statements"),
+        counted(*sessions, "session", "sessions"),
+        counted(*plan_lines, "plan line", "plan lines"),
     ];
-    let parts = counts.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }));
     format!("{}: {}\n", place.display(), parts.join(", "))
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ::measure::Size;
 use ::measure::sorting::each_once;
 use clap::{ArgMatches, Args};
+use experiments::ExperimentError;
 use experiments::join::{self, JoinParameters, REPEAT, REPEAT_BESIDE};
 use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
@@ -57,10 +58,10 @@ struct Arguments {
     /// How the inner rows are fetched [default: all]
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...", value_parser = word::<JoinMethod>())]
     method: Vec<JoinMethod>,
-    /// Rows of a batch [default: 256 for batches, 1024 for batched-rowid]
+    /// Rows of a batch [up to 1048576; default: 256 for batches, 1024 for batched-rowid]
     #[arg(long, value_delimiter = ',', value_name = "ROWS,...")]
     batch_size: Vec<usize>,
-    /// Rows that prefetch looks ahead at most
+    /// Rows that prefetch looks ahead at most, up to 1048576
     #[arg(long, value_name = "ROWS", default_value_t = Asked::default().look_ahead)]
     look_ahead: usize,
     /// Always look ahead that far, even where blocks are cached
@@ -209,7 +210,7 @@ fn on(word: &str) -> Result<On, Failure> {
     }
     let path = PathBuf::from(word);
     if device::has_prefix(&path) {
-        device::place(&path, Caching::Direct, &[]).map_err(Failure::wrong)?;
+        device::place(&path, Caching::Direct, &[]).map_err(ExperimentError::from)?;
         return Ok(On { device: Some(path), ..On::default() });
     }
     if !path.is_dir() {

@@ -116,7 +116,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if let Some(picture) = picture.filter(|_| is_whole && context.purpose == Purpose::Run) {
         let path = picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks))?;
         if !context.globals.quiet {
-            output::announce(&format!("{}: flame graph of the passes\n", path.display()));
+            output::warn(&format!("{}: flame graph of the passes", path.display()));
         }
     }
     Ok(exit)

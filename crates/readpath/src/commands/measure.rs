@@ -40,7 +40,7 @@ pub(super) fn measure(
     unkept.into_iter().for_each(|finding| journal.find(finding));
     let outcome = procedure(&mut journal, &machine);
     journal.clear_progress();
-    // Of an experiment that did not come to its end, what disturbed the cases that are kept.
+    // What disturbed the cases that are kept, whether or not the experiment came to its end.
     machine.report_disturbances(&mut journal);
     if let (Err(ExperimentError::Parameters(sentence)), true) = (&outcome, journal.run().cases.is_empty()) {
         return Err(Failure::wrong(sentence));
@@ -56,7 +56,7 @@ pub(super) fn refuse_ahead(
 ) -> Result<(), Failure> {
     match context.purpose {
         Purpose::Run => Ok(()),
-        Purpose::Check => check().map_err(Failure::wrong),
+        Purpose::Check => check().map_err(Failure::from),
     }
 }
 

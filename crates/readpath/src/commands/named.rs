@@ -60,6 +60,11 @@ pub(super) fn say_passed(passed: &[Unreadable]) {
     }
 }
 
+/// Whether damaged runs were passed over, so that `last` is not the newest one.
+pub(super) fn has_passed() -> bool {
+    !SAID.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+}
+
 /// Whether a file begins as a run document does, and not as a log in JSON.
 fn is_document(path: &Path) -> bool {
     let mut beginning = [0; 64];

@@ -329,7 +329,7 @@ fn one_statement(profile: &Profile, reference: &str) -> Result<StatementIndex, F
             let some: Vec<&str> = several.iter().take(5).map(|index| profile.context.statement_id(*index)).collect();
             format!(
                 "'{reference}' is the beginning of {} statements ({}): write more of it.",
-                several.len(),
+                quantity::grouped(several.len() as u64),
                 some.join(", ")
             )
         }

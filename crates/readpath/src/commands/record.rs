@@ -21,7 +21,7 @@ use server::{Address, ServerError};
 
 use super::measure::{interrupted, signals};
 use super::sampling::{Sampling, remark};
-use super::subjects::server_that_runs;
+use super::subjects::{completed, server_that_runs};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -59,8 +59,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(20);
 #[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The PostgreSQL server to record: postgres://USER@HOST:PORT/DATABASE; nothing is made there
-    #[arg(long, value_name = "SERVER", value_parser = address)]
-    on: String,
+    #[arg(long, value_name = "SERVER", value_parser = server_that_runs)]
+    on: Address,
     /// The folder of the recording, created if it does not exist: a segment a minute, as Parquet
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
@@ -88,11 +88,6 @@ impl Arguments {
     }
 }
 
-/// Refuses what names no server that runs.
-fn address(word: &str) -> Result<String, String> {
-    server_that_runs(word).map(|_| word.into())
-}
-
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     arguments.sampling.refuse_rate()?;
@@ -103,9 +98,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if !SEGMENTS.contains(&arguments.segment) {
         return Err(Failure::wrong("a segment is from 1s to 60s long."));
     }
-    let address = Address::parse(&arguments.on)
-        .and_then(|address| address.completed(&context.settings.servers))
-        .map_err(Failure::wrong)?;
+    let address = completed(&arguments.on, context)?;
     if arguments.sampling.dry_run {
         let purpose = (THINK_TIME, WatchedFor::Recording);
         return arguments.sampling.rehearse(&remark(), (&address, ASSUMED_MAJOR), purpose);
@@ -139,7 +132,7 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     let recorder = Recorder::start(folder, settings).map_err(Failure::failed)?;
     let news = recorder.news();
     watch.tell(Box::new(recorder));
-    tell_meanwhile(&mut watch, &news);
+    outlast(&mut watch, (arguments, context), &news);
     if !context.globals.quiet {
         let (server, folder, first) = (address.shown(), arguments.to.display(), arguments.first_within());
         output::warn(&format!("recording {server} to {folder} until ^C; the first segment comes within {first} s"));
@@ -160,15 +153,15 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
         if signals.received().is_some() {
             break;
         }
-        if watch.has_ended() {
+        if watch.ended().is_some() {
             let (listener, reason) = watch.release();
             let (Some(listener), reason) = (listener, reason.unwrap_or_default()) else { break };
             let since = refused_since(refused_from, opened);
             refused_from = Some(since);
-            match open_again((arguments, address), listener, (&reason, since), &signals) {
+            match open_again((arguments, context, address), listener, (&reason, since), &signals) {
                 Some(again) => {
                     (watch, opened) = (again, Instant::now());
-                    tell_meanwhile(&mut watch, &news);
+                    outlast(&mut watch, (arguments, context), &news);
                 }
                 None => return finish(arguments, &news),
             }
@@ -193,7 +186,7 @@ fn refused_since(before: Option<Instant>, opened: Instant) -> Instant {
 /// Opens another watch for a listener when the server lets us, which it has refused since then; `None` where a signal
 /// comes before.
 fn open_again(
-    (arguments, address): (&Arguments, &Address),
+    (arguments, context, address): (&Arguments, &Context, &Address),
     mut listener: Box<dyn Listener>,
     (reason, since): (&str, Instant),
     signals: &Signals,
@@ -210,7 +203,10 @@ fn open_again(
             }
             thread::sleep(NAP);
         }
-        match open(arguments, address, signals) {
+        // Its password may have been changed, in the password file too.
+        let renewed = arguments.on.completed(&context.settings.servers).ok();
+        let renewed = renewed.filter(|renewed| renewed.shown() == address.shown());
+        match open(arguments, renewed.as_ref().unwrap_or(address), signals) {
             Ok(mut watch) => {
                 let lost = u64::try_from(left.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 listener.back();
@@ -245,10 +241,11 @@ fn tell(news: &Mutex<News>) {
     said.iter().for_each(|sentence| output::complain(sentence));
 }
 
-/// Has the same said while the server is away, for which the watch waits.
-fn tell_meanwhile(watch: &mut Watch, news: &Arc<Mutex<News>>) {
+/// Has the same said while the server is away, for which the watch waits, and its address completed anew.
+fn outlast(watch: &mut Watch, (arguments, context): (&Arguments, &Context), news: &Arc<Mutex<News>>) {
     let news = Arc::clone(news);
     watch.meanwhile(Box::new(move || tell(&news)));
+    watch.renew_address(arguments.on.clone(), context.settings.servers.clone());
 }
 
 /// Says what was recorded.

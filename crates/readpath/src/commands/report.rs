@@ -38,6 +38,9 @@ Examples:
 /// The word for standard output in the place of a file.
 const STANDARD_OUTPUT: &str = "-";
 
+/// What files of other formats end in.
+const OTHER_ENDINGS: [&str; 8] = ["csv", "json", "md", "parquet", "pdf", "png", "svg", "txt"];
+
 /// Statements of each kind that a comparison of two profiles shows.
 const STATEMENTS: usize = 10;
 
@@ -58,7 +61,7 @@ struct Arguments {
     /// All runs of the store, the oldest first
     #[arg(long, conflicts_with = "runs")]
     all: bool,
-    /// File to write the page to, or - for standard output
+    /// File to write the page to, in HTML, or - for standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Folder to write each chart to, as an SVG file
@@ -88,6 +91,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         refuse_store_of_files(matches, &arguments.runs.iter().collect::<Vec<_>>())?;
     }
     if let Some(page) = arguments.file() {
+        refuse_other_format(page)?;
         refuse_to_replace(page, arguments.force)?;
         // Before traces are read, which may take minutes.
         Draft::beside(&target(page)).map_err(|error| not_written(page, &error))?;
@@ -125,7 +129,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         };
         // Not into a page that is on its way to standard output.
         let is_free = arguments.output.is_none() || arguments.file().is_some();
-        if is_free { output::print(&written)? } else { output::announce(&written) }
+        if is_free { output::print(&written)? } else { output::warn(&written) }
     }
     Ok(exit)
 }
@@ -270,6 +274,19 @@ pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Fail
         _ => return Ok(()),
     };
     Err(Failure::wrong(sentence))
+}
+
+/// Refuses to write HTML to a file whose name promises another format.
+fn refuse_other_format(page: &Path) -> Result<(), Failure> {
+    let ending = page.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match OTHER_ENDINGS.contains(&ending.as_str()) {
+        true => Err(Failure::wrong(format!(
+            "{} would hold HTML, which is not what .{ending} stands for: name it .html. --charts DIR writes SVG, \
+             `readpath show RUN --format json` and csv print a run for programs, and a browser prints a page to PDF.",
+            page.display()
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a file in the place of the folder that charts are written to.

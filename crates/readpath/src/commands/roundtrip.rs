@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, Args, Command};
 use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
 use super::measure::{measure, refuse_ahead};
-use super::subjects::{SubjectArguments, measure_on, refuse_databases, servers};
+use super::subjects::{OF_SERVERS, SubjectArguments, measure_on, refuse_databases, servers};
 use super::unused::refuse_unread;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
@@ -16,17 +16,6 @@ use crate::options::{CommandRow, Context, arguments, fresh_seed};
 pub(super) const COMMAND: CommandRow = CommandRow { name: "roundtrip", define, run };
 
 const ON: &str = "Measure through SQL on these PostgreSQL servers: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
-
-const ON_IN_FULL: &str = "\
-Measure through SQL on these PostgreSQL servers: postgres://USER@HOST:PORT/DATABASE, or postgres:18
-
-Everything that readpath creates on a server is in one schema, readpath, which is removed at the end, after ^C and \
-after errors. What an address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service \
-file; these, and sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own \
-programs.
-
-postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
-files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,7 +56,8 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let on = |on: Arg| on.value_name("URL,...").value_parser(servers).help(ON).long_help(ON_IN_FULL);
+    let in_full = format!("{ON}\n\n{OF_SERVERS}");
+    let on = |on: Arg| on.value_name("URL,...").value_parser(servers).help(ON).long_help(in_full);
     let command = Arguments::augment_args(command).mut_arg("on", on);
     // What conflicts with `on` takes the requirement of it away, so that a path alone would pass.
     ["dry_run", "statement_timeout"]

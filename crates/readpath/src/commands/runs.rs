@@ -71,11 +71,12 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     }
     let listing = context.store_to_read()?.list()?;
     output::print_result(Shown::Runs(&listing), context)?;
+    let failures: Vec<Failure> = listing.unreadable.iter().map(Failure::from).collect();
     // A page and a document name them; a row has no place for one.
-    for file in listing.unreadable.iter().filter(|_| context.globals.format.media == Media::Rows) {
-        output::complain(&Failure::from(file).message);
+    for failure in failures.iter().filter(|_| context.globals.format.media == Media::Rows) {
+        output::complain(&failure.message);
     }
-    Ok(Exit::Done)
+    Ok(Exit::of_rest(&failures))
 }
 
 fn remove(removal: &Removal, context: &Context) -> Result<Exit, Failure> {

@@ -39,8 +39,18 @@ const EXTENSION: &str = "pg_buffercache";
 const OF_EXTENSION: &str =
     "What names pg_buffercache is sent only where the database has that extension and the role may use it.";
 
-/// How words of database files begin, which are named by the file without its folder in cases and on pages.
-const OF_DATABASE_FILES: [&str; 1] = ["sqlite:"];
+/// What the help of `--on` says below its first sentence where only servers are measured.
+pub(super) const OF_SERVERS: &str = "\
+Everything that readpath creates on a server is in one schema, readpath, which is removed at the end, after ^C and \
+after errors. What an address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service \
+file; these, and sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own \
+programs.
+
+postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
+files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
+
+/// How the word of a database file begins, which is named without its folder in cases and on pages.
+const OF_DATABASE_FILE: &str = "sqlite:";
 
 /// The options of subjects.
 #[derive(Args, Clone)]
@@ -179,7 +189,7 @@ pub(super) fn with_database_files(on: Arg) -> Arg {
 fn refuse_files_of_one_name(places: &Places) -> Result<(), Failure> {
     let mut known = BTreeMap::new();
     for word in places.named().map(Place::word) {
-        let Some(file) = OF_DATABASE_FILES.iter().find_map(|prefix| word.strip_prefix(prefix)) else { continue };
+        let Some(file) = word.strip_prefix(OF_DATABASE_FILE) else { continue };
         let path = fs::canonicalize(file).unwrap_or_else(|_| file.into());
         let Some(name) = path.file_name() else { continue };
         let Some((first, known)) = known.insert(name.to_os_string(), (word.clone(), path.clone())) else { continue };
@@ -294,13 +304,8 @@ pub(super) fn measure_on(
     refuse_ahead(context, || Ok(places.iter().try_for_each(Place::check_files)?))?;
     let environment = subjects.environment(context);
     if subjects.dry_run {
-        let script = dry_run(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
-        // As the run itself would end.
-        let script = script.map_err(|error| match error {
-            ExperimentError::Parameters(sentence) => Failure::wrong(sentence),
-            error => Failure::failed(error),
-        })?;
-        output::print(&script)?;
+        // Where it fails, it ends as the run itself would.
+        output::print(&dry_run(&mut procedure, places, &environment, &Machine::observe(Stop::default()))?)?;
         return Ok(Exit::Done);
     }
     measure(context, experiment, |journal, machine| {

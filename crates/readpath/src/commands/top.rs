@@ -184,6 +184,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     });
     let away = Arc::clone(&shared);
     watch.meanwhile(Box::new(move || away.lose_second()));
+    watch.renew_address(arguments.on.clone(), context.settings.servers.clone());
     let taken = |error: std::io::Error| Failure::failed(format!("the terminal cannot be used: {error}."));
     signals.give_back_by(::top::give_back);
     let mut screen = Screen::take().map_err(taken)?;

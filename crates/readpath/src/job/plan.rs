@@ -11,7 +11,7 @@ use super::experiment::{Experiment, LISTED, Parameter};
 use super::problem::{Place, Problem};
 use super::set::Set;
 use super::sheet::{self, EXPERIMENT, Entry, Job, Sheet};
-use super::spelling::{meant, on_one_line, shortened};
+use super::spelling::{meant, on_one_line, shortened, shortened_within};
 use super::value::Value;
 use super::words;
 
@@ -135,6 +135,8 @@ impl<'a> Planner<'a> {
     fn experiment(&mut self, job: &'a Job) -> Option<&'a Experiment> {
         if let Some(axis) = job.matrix.iter().find(|axis| axis.key == EXPERIMENT) {
             self.refuse(&axis.place, "a matrix varies the parameters of one experiment: write a job for each other");
+            // What the job itself names may be missing for that reason.
+            return None;
         }
         let is_named = self.known.iter().any(|experiment| experiment.name == job.name);
         let of = |entries: &'a [Entry]| entries.iter().find(|entry| entry.key == EXPERIMENT);
@@ -154,7 +156,7 @@ impl<'a> Planner<'a> {
     /// What a matrix varies, with what `--set` puts in the place of its lists.
     fn axes(&mut self, job: &'a Job, experiment: &Experiment) -> Vec<(Parameter, Vec<Entry>)> {
         let mut axes = Vec::new();
-        for axis in job.matrix.iter().filter(|axis| axis.key != EXPERIMENT) {
+        for axis in &job.matrix {
             let Some(parameter) = self.known_parameter(experiment, axis) else { continue };
             let set = self.set_for(job, &axis.key);
             let (value, place) =
@@ -167,6 +169,11 @@ impl<'a> Planner<'a> {
                 self.refuse(&place, format!("'{}' varies over an empty list", axis.key));
                 // A job without any run would have no values to check.
                 continue;
+            }
+            let (mut known, mut shown) = (BTreeSet::new(), values.iter().map(|value| value.shown().toml()));
+            if let Some(again) = shown.find(|value| !known.insert(value.clone())) {
+                let again = shortened(&again);
+                self.refuse(&place, format!("'{}' has {again} more than once: its runs would have one name", axis.key));
             }
             let entry = |value| Entry { key: axis.key.clone(), place: place.clone(), value };
             axes.push((parameter, values.into_iter().map(entry).collect()));
@@ -314,7 +321,7 @@ fn run(
         .collect();
     chosen.reverse();
     // A control character of a value ends no line that names the run, and hides none of a terminal.
-    let word = |value: &Value| on_one_line(&shortened(&value.shown().plain()));
+    let word = |value: &Value| on_one_line(&shortened_within(&value.shown().plain()));
     let varied: Vec<String> = chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, word(&entry.value))).collect();
     let name = if varied.is_empty() { job.name.clone() } else { format!("{}/{}", job.name, varied.join(",")) };
     let mut settings = [fixed, &chosen].concat();

@@ -14,8 +14,8 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         return None;
     }
     let word = hyphenated(&word.to_lowercase());
-    // A part of a name is near, and a slip of one letter is nearer.
-    let distance = |name: &str| match name.contains(word.as_str()) || word.contains(name) {
+    // A part of a name is near, unless it is one of nearly any, and a slip of one letter is nearer.
+    let distance = |name: &str| match word.len() > 2 && name.contains(word.as_str()) || word.contains(name) {
         true => strsim::damerau_levenshtein(&word, name).min(2),
         false => strsim::damerau_levenshtein(&word, name),
     };
@@ -32,6 +32,16 @@ pub(super) fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 pub(super) fn shortened(word: &str) -> String {
     match word.char_indices().nth(LENGTH_MAX) {
         Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.into(),
+    }
+}
+
+/// A word for a name. It keeps its end too: of paths, this is what tells them apart.
+pub(super) fn shortened_within(word: &str) -> String {
+    let at = |letter: Option<(usize, char)>| letter.map_or(0, |(at, _)| at);
+    let (begin, end) = (word.char_indices().nth(LENGTH_MAX / 2), word.char_indices().nth_back(LENGTH_MAX / 2 - 1));
+    match word.chars().nth(LENGTH_MAX) {
+        Some(_) => format!("{}…{}", &word[..at(begin)], &word[at(end)..]),
         None => word.into(),
     }
 }
@@ -62,6 +72,7 @@ mod tests {
             (Some("depth"), Some("depth"), Some("block-size"))
         );
         assert_eq!((near("Huge_Page"), near("bs"), near("colour")), (Some("huge-pages"), None, None));
+        assert_eq!((near("a"), near("pan")), (None, Some("span")), "one letter is in nearly any name");
         assert_eq!(near(&"depth".repeat(100_000)), None);
         assert!(shortened(&"é".repeat(100_000)).len() < 130);
     }

@@ -165,7 +165,10 @@ fn a_time_without_quotation_marks_is_answered_with_how_to_write_it() {
 #[test]
 fn a_job_that_makes_one_run_too_many_is_not_blamed_for_a_matrix() {
     let said = |text: String| plan(&text, &[], &[], &known()).problems[0].sentence.clone();
-    let matrix = |values: usize| format!("[a]\nexperiment = 'null'\nmatrix.cases = [{}]\n", "1,".repeat(values));
+    let matrix = |values: usize| {
+        let values: Vec<String> = (0..values).map(|value| value.to_string()).collect();
+        format!("[a]\nexperiment = 'null'\nmatrix.cases = [{}]\n", values.join(","))
+    };
     let one_more = said(format!("{}[null]\n", matrix(1000)));
     assert_eq!(one_more, "with this job the file makes 1001 runs: a file has at most 1000");
     assert_eq!(said(matrix(1001)), "the matrix makes 1001 runs: a file has at most 1000");
@@ -176,6 +179,17 @@ fn a_value_of_several_lines_adds_no_line_to_what_names_the_run() {
     let text = "[profile]\n[profile.matrix]\nfiles = [\"a\\n b.trc\", 'c.trc']\n";
     let names: Vec<String> = plan(text, &[], &[], &known()).runs.into_iter().map(|run| run.name).collect();
     assert_eq!(names, ["profile/files=a\\n b.trc", "profile/files=c.trc"]);
+}
+
+#[test]
+fn runs_of_files_that_differ_at_the_end_of_a_long_path_have_different_names() {
+    let folder = "/u01/app/oracle/diag/rdbms/orclcdb/orclcdb1/trace";
+    let file = |number: u32| format!("'{folder}/orclcdb1_ora_{number}.trc'");
+    let text = format!("[profile]\n[profile.matrix]\nfiles = [{}, {}]\n", file(4711), file(4712));
+    let names: Vec<String> = plan(&text, &[], &[], &known()).runs.into_iter().map(|run| run.name).collect();
+    let ends = ["/trace/orclcdb1_ora_4711.trc", "/trace/orclcdb1_ora_4712.trc"];
+    assert_eq!(names.len(), 2);
+    assert!(names.iter().zip(ends).all(|(name, end)| name.ends_with(end)), "{names:?}");
 }
 
 #[test]

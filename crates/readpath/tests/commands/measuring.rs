@@ -155,7 +155,7 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
     assert!(user.refused(&["roundtrip", text(&path)], 2).contains("too small"));
     assert!(user.refused(&["disk", "model:nothing"], 2).contains("known: model:fixed-latency, model:hdd-7200, "));
     assert!(user.refused(&["disk", "null"], 2).contains("null does not exist: write null: if you mean"));
-    assert!(user.refused(&["disk", "model:/nowhere/at/all.toml"], 2).contains("/nowhere/at/all.toml"));
+    assert!(user.refused(&["disk", "model:/nowhere/at/all.toml"], 1).contains("/nowhere/at/all.toml"));
     let rated = ["disk", "model:ssd", "--workers", "2", "--rate", "100"];
     assert!(user.refused(&rated, 2).contains("give --workers 1"));
 }

@@ -167,6 +167,27 @@ fn a_page_for_standard_output_goes_there_and_to_no_file_of_that_name() {
 }
 
 #[test]
+fn no_escape_in_the_name_of_a_folder_reaches_the_terminal_beside_a_page() {
+    let user = with_runs();
+    let output = user.run(&["report", "last", "-o", "-", "--charts", "ch\u{1b}[2Jarts"]);
+    let said = complaint(&output);
+    assert!(output.status.success() && said.starts_with("ch?[2Jarts: "), "{said}");
+}
+
+#[test]
+fn a_page_is_no_picture_and_no_text_whatever_its_name_promises() {
+    let user = with_runs();
+    for name in ["page.svg", "page.md", "page.PDF", "page.json"] {
+        let said = user.refused(&format!("report last -o {name}"), 2);
+        assert!(said.contains("would hold HTML") && said.contains("--charts DIR"), "{name}: {said}");
+        assert!(!user.home.path().join(name).exists(), "{name}");
+    }
+    for name in ["page", "page.htm", "page.2026-11-22"] {
+        user.ok(&format!("report last -o {name}"));
+    }
+}
+
+#[test]
 fn each_chart_is_a_file_and_runs_do_not_overwrite_each_other() {
     let user = with_runs();
     let home = user.home.path().display();

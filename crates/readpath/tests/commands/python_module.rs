@@ -85,6 +85,25 @@ except readpath.ReadpathError as error:
 }
 
 #[test]
+fn one_damaged_run_of_the_store_does_not_cost_the_rows_of_all_others() {
+    let user = User::new();
+    user.ok("null --cases 1");
+    std::fs::write(user.store().join("corrupt.json"), "{\"schema\": \"readpath.run/1\"").unwrap();
+    let program = "
+import readpath
+print(*set(readpath.rows()['experiment']))
+try:
+    readpath.rows('last')
+except readpath.ReadpathError as error:
+    print(error.code)
+";
+    let Some(output) = python(&user, program) else { return };
+    let said = complaint(&output);
+    assert!(output.status.success() && said.contains("corrupt.json is not read"), "{said}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "null\n3\n", "the newest run is not known");
+}
+
+#[test]
 fn an_option_that_is_false_is_not_on_because_it_was_left_out() {
     let user = User::new();
     let program = "

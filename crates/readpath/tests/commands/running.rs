@@ -85,6 +85,16 @@ fn a_profile_that_leaves_tiers_out_has_none_and_says_why() {
 }
 
 #[test]
+fn a_profile_for_which_no_sample_was_taken_is_no_success() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let output = user.run(&format!("profile --on {} --duration 1ns -q", trial.url()));
+    let page = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(page.contains("No sample was taken"), "{page}");
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+}
+
+#[test]
 fn an_interrupt_is_how_a_profile_ends_and_another_signal_is_not() {
     let Some(trial) = Trial::start(&[]) else { return };
     let _busy = busy(&trial, HEAVY);

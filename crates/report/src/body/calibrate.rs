@@ -56,6 +56,12 @@ pub(crate) fn is_excepted(query: &Case) -> bool {
     cell(query, "advice") == "keep"
 }
 
+/// How many times as long a query takes by its set; of one whose current plan was ended, the upper end is all that is
+/// known.
+pub(crate) fn ratio_of(query: &Case) -> Option<f64> {
+    calibrate::RATIO.median(query).or_else(|| calibrate::RATIO_HIGH.median(query))
+}
+
 /// Which plans of a query were ended at a limit, which stands for their times: they take at least that long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
@@ -115,15 +121,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Those of a set by the queries that it changes: they are in its figures where they have a ratio, of which the
-    /// upper end is all that is known where the current plan was ended.
+    /// Those of a set by the queries that it changes: they are in its figures where they have a ratio.
     pub(crate) fn of(set: &Case, queries: &[&Case]) -> Bounds {
-        let ratio = |query: &Case| median(query, "ratio").or_else(|| median(query, "ratio_high"));
         let its = queries.iter().copied().filter(|query| is_of_set(query, set) && !is_excepted(query));
         // Of few turns there is no interval: a plan that stands near the limit is in no figure of the set.
         let few = |query: &Case| Some(median(query, "time_then")? / median(query, "time_now")?);
         let few = |query: &Case| few(query).filter(|times| *times <= WITHIN_LIMIT && Ended::of(query).now);
-        let of = |query: &Case| ratio(query).or_else(|| few(query));
+        let of = |query: &Case| ratio_of(query).or_else(|| few(query));
         let its: Vec<(f64, Ended)> = its.filter_map(|query| Some((of(query)?, Ended::of(query)))).collect();
         let is_any = |is_ended: fn(&Ended) -> bool| its.iter().any(|(_, ended)| is_ended(ended));
         let (now, then) = (is_any(|ended| ended.now), is_any(|ended| ended.then));

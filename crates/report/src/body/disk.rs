@@ -136,12 +136,17 @@ fn zone_label(case: &Case) -> String {
 }
 
 /// Elapsed time per read as a multiple of that of the first outer case of the same path, which is one over the rate, as
-/// the finding on zones and the published figures have it; empty for the outer one itself.
+/// the finding on zones and the published figures have it; empty for the outer one itself. None where a lasting change
+/// cut a zone of the path: a part of it is of other turns than the zones beside it, and the finding compares none.
 fn against_outer(case: &Case, cases: &[&Case]) -> Option<Cell> {
     let is_outer = |case: &Case| parameters::ZONE.in_case(case).as_deref() == Some("outer");
     let rate = |case: &Case| Some(reads::IOPS.in_case(case)?.statistics.mean).filter(|rate| *rate > 0.0);
     let path = parameters::PATH.in_case(case);
-    let outer = cases.iter().find(|other| is_outer(other) && parameters::PATH.in_case(other) == path)?;
+    let beside: Vec<&Case> = cases.iter().copied().filter(|one| parameters::PATH.in_case(one) == path).collect();
+    if beside.iter().any(|one| reads::parameters::SEGMENT.in_case(one).is_some()) {
+        return None;
+    }
+    let outer = beside.into_iter().find(|one| is_outer(one))?;
     let times = rate(outer)? / rate(case)?;
     (!is_outer(case)).then(|| Cell::number(ratio(times), times, Unit::Ratio))
 }
@@ -154,11 +159,13 @@ fn path_among(cases: &[&Case]) -> impl Fn(&Case) -> String {
 
 /// Latency and bandwidth with a bar each, against a parameter.
 fn along(cases: &[&Case], shown: &Along) -> Table {
-    let path = path_among(cases);
+    let (path, segment) = (path_among(cases), reads::parameters::SEGMENT);
     let is_percentile_there = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
     let said = |meaning: &'static str| if is_percentile_there { meaning } else { "" };
     Table::over(cases)
         .cells(shown.parameter.name, Align::Right, places(cases, shown.parameter))
+        .column(segment.name, Align::Left, |case| cell(case, segment.name))
+        .only_where(cases.iter().any(|case| segment.in_case(case).is_some()))
         .times(shown.median, |case| latency(case, |metric| Some(metric.median())))
         .explained(said(P50))
         .bars("", Scale::Linear, |case| reads::READ_LATENCY.median(case))
@@ -240,6 +247,33 @@ mod tests {
         assert_eq!(label("outer", 0), "outer (first 2 GiB)");
         assert_eq!(label("outer", 100 << 30), "outer (2 GiB from offset 100 GiB on)");
         assert_eq!(label("inner", 198 << 30), "inner (last 2 GiB)");
+    }
+
+    #[test]
+    fn a_part_of_a_zone_is_not_held_against_the_outer_zone_of_other_turns() {
+        let zone = |name: &str, path: &str, segment: Option<&str>| {
+            let given = [parameters::ZONE.of(name), parameters::PATH.of(path)].into_iter();
+            let mut case = Case::new(given.chain(segment.map(|part| reads::parameters::SEGMENT.of(part))).collect());
+            case.metrics.push(reads::IOPS.single("clock", 100.0));
+            case
+        };
+        let cut = [zone("outer", "a", None), zone("inner", "a", Some("after-change")), zone("both", "a", None)];
+        let whole = [zone("outer", "b", None), zone("inner", "b", None)];
+        let cases: Vec<&Case> = cut.iter().chain(&whole).collect();
+        let has = |case: &&Case| against_outer(case, &cases).is_some();
+        assert_eq!(cases.iter().map(has).collect::<Vec<_>>(), [false, false, false, false, true]);
+    }
+
+    #[test]
+    fn a_place_whose_rate_changed_is_not_two_rows_that_look_the_same() {
+        let segment = reads::parameters::SEGMENT;
+        let part = |name: &str| Case::new(Parameters::from_iter([parameters::POSITION.of(0.5), segment.of(name)]));
+        let cases = ["before-change", "after-change"].map(part);
+        let headings = |cases: &[&Case]| {
+            along(cases, &SWEEP).columns.into_iter().map(|column| column.heading).collect::<Vec<String>>()
+        };
+        assert_eq!(headings(&[&cases[0], &cases[1]])[1], segment.name);
+        assert_ne!(headings(&[&Case::default()])[1], segment.name);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! What the charts of several experiments have in common.
 
 use measure::quantity::counted;
-use measure::schema::{Bound, Spec};
+use measure::schema::{Bound, Spec, disk};
 use measure::sorting;
 use measure::{Case, Metric, Run, Statistics, Unit};
 
 use super::subjects::FIRST as ENGINE;
 use crate::page::number::range_in_words;
+use crate::page::parameters::cell;
 use crate::page::wording::joined;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
@@ -91,6 +92,11 @@ pub(super) fn found(run: &Run, id: &str, name: &str, what: &str) -> Option<Figur
 /// The median of a metric in a case.
 pub(super) fn median(case: &Case, spec: &Spec) -> Option<Datum> {
     spec.in_case(case).map(Datum::median)
+}
+
+/// Which way the reads of a server go.
+pub(super) fn way(case: &Case) -> &'static str {
+    if cell(case, disk::parameters::DIRECT.name) == "true" { "past the page cache" } else { "through the page cache" }
 }
 
 /// A row for each case that has a value.

@@ -1,6 +1,6 @@
 //! The head line: what was measured, on which machine, on what, and what the tool itself costs.
 
-use measure::quantity::counted;
+use measure::quantity::{counted, grouped};
 use measure::{Parameters, Run};
 use serde_json::Value;
 
@@ -58,7 +58,10 @@ pub fn place(run: &Run) -> String {
     let files = files.map(|files| {
         let first = files[0].get("name").unwrap_or(&files[0]).as_str().unwrap_or_default();
         let first = first.rsplit('/').next().unwrap_or(first);
-        if files.len() > 1 { format!("{first} and {} more", files.len() - 1) } else { first.to_string() }
+        match files.len() as u64 - 1 {
+            0 => first.to_string(),
+            more => format!("{first} and {} more", grouped(more)),
+        }
     });
     let command = || run.subject.get("command").and_then(Value::as_str).map(String::from);
     files

@@ -41,8 +41,14 @@ const AHEAD: [&str; 3] =
     [parameters::EFFECTIVE_IO_CONCURRENCY.name, parameters::LOOK_AHEAD.name, parameters::BATCH_SIZE.name];
 
 /// Parameters that two joins of the same table in the same way have in common.
-const SAME: [&str; 5] =
-    [SUBJECT, parameters::RAND.name, parameters::PAD.name, parameters::IO.name, parameters::DIRECT.name];
+const SAME: [&str; 6] = [
+    SUBJECT,
+    parameters::RAND.name,
+    parameters::PAD.name,
+    parameters::IO.name,
+    parameters::IO_METHOD.name,
+    parameters::DIRECT.name,
+];
 
 /// The times, the requests, the published figures, and what else a planner counts with.
 pub(super) fn sections(run: &Run) -> Vec<Section> {

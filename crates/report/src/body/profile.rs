@@ -166,7 +166,10 @@ fn header(run: &Run) -> Option<String> {
         match values.len() {
             0 => None,
             1..=NAMES_MAX => Some(values.join(", ")),
-            more => Some(format!("{} and {} more", values[..NAMES_MAX].join(", "), more - NAMES_MAX)),
+            all => {
+                let more = grouped((all - NAMES_MAX) as u64);
+                Some(format!("{} and {more} more", values[..NAMES_MAX].join(", ")))
+            }
         }
     };
     let clock = |key: &str| {

@@ -6,7 +6,7 @@ use measure::quantity::counted;
 use measure::schema::calibrate::{self, parameters as plan};
 use measure::{Case, Run, sorting};
 
-use super::parts::{NOW, is_ranked, part, values};
+use super::parts::{NOW, named, part, values};
 use crate::body::{Bounds, whose_queries};
 use crate::page::Section;
 use crate::page::number::{ABSENT, three_digits};
@@ -113,8 +113,7 @@ fn words(set: &Case) -> String {
     let excepted = calibrate::EXCEPTED.median(set).filter(|count| *count > 0.0);
     let excepted =
         excepted.map_or(String::new(), |count| format!(", but not for {}", counted(count as u64, "query", "queries")));
-    // The name of one that was only tried says nothing of it.
-    let named = if is_ranked(&name) && !values.is_empty() { format!("{name}: {values}") } else { name.clone() };
+    let named = named(set);
     match advice.as_str() {
         "change" if OF_USER.contains(&state.as_str()) => format!("change to the set {name}{in_brackets}{excepted}"),
         "change" => format!("try the set {name} on your queries{in_brackets}{excepted}"),

@@ -31,22 +31,22 @@ static KINDS: [Kind; 3] = [
         part: "refused",
         heading: "Queries that were not explained, not run or not run to their end, where the runs differ:",
         name: of_query,
-        words: verdict,
-        judgement: in_full,
+        words: |case| cell(case, plan::VERDICT.name),
+        judgement: |words| words,
     },
     Kind {
         part: "remedy",
         heading: "Where no constants help, because a plan that no set leads to is faster, where the runs differ:",
         name: of_query,
-        words: advice,
+        words: |case| cell(case, plan::ADVICE.name),
         judgement: what_would_help,
     },
     Kind {
         part: "switch",
         heading: "Where the planner changes to another path, by the times of both, where the runs differ:",
         name: of_switch,
-        words: verdict,
-        judgement: in_full,
+        words: |case| cell(case, plan::VERDICT.name),
+        judgement: |words| words,
     },
 ];
 
@@ -95,18 +95,6 @@ fn words(kind: &Kind, run: &Run) -> Words {
         }
     }
     words
-}
-
-fn in_full(words: &str) -> &str {
-    words
-}
-
-fn verdict(case: &Case) -> String {
-    cell(case, plan::VERDICT.name)
-}
-
-fn advice(case: &Case) -> String {
-    cell(case, plan::ADVICE.name)
 }
 
 /// A query, with the state of the caches where that is not the usual one.

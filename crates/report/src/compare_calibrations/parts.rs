@@ -3,6 +3,7 @@
 use measure::schema::calibrate::{self, parameters as plan};
 use measure::{Case, Run};
 
+use crate::page::number::three_digits;
 use crate::page::parameters::cell;
 
 /// The server's own constants among the sets.
@@ -19,6 +20,12 @@ pub(super) fn part<'a>(run: &'a Run, name: &'a str) -> impl Iterator<Item = &'a 
 /// Whether the name of a set is a rank among those of its run.
 pub(crate) fn is_ranked(name: &str) -> bool {
     name.starts_with(calibrate::RANKED)
+}
+
+/// The name of a set; of one that was only tried with its constants, because its number is a rank in its run.
+pub(super) fn named(set: &Case) -> String {
+    let (name, values) = (cell(set, plan::CONSTANTS.name), values(set, three_digits));
+    if is_ranked(&name) && !values.is_empty() { format!("{name}: {values}") } else { name }
 }
 
 /// The key of a set: of one whose name is a rank, its constants.

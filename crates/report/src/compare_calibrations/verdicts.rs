@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use measure::schema::calibrate::{self, parameters as plan};
+use measure::schema::calibrate::parameters as plan;
 use measure::{Case, Run, sorting};
 
-use super::parts::{Key, NOW, is_ranked, key, part, values};
-use crate::body::{Ended, is_excepted, whose_queries};
+use super::parts::{self, Key, NOW, key, part};
+use crate::body::{Ended, is_excepted, ratio_of, whose_queries};
 use crate::page::number::{ABSENT, three_digits};
 use crate::page::parameters::cell;
 use crate::page::wording::joined;
@@ -42,9 +42,7 @@ struct Said {
 impl Said {
     fn of(query: &Case) -> Said {
         let word = cell(query, plan::VERDICT.name).split(',').next().unwrap_or_default().to_string();
-        // Of a query whose current plan was ended, the upper end is all that is known.
-        let ratio = calibrate::RATIO.median(query).or_else(|| calibrate::RATIO_HIGH.median(query));
-        Said { word, ended: Ended::of(query), is_excepted: is_excepted(query), ratio }
+        Said { word, ended: Ended::of(query), is_excepted: is_excepted(query), ratio: ratio_of(query) }
     }
 
     /// Whether it is another verdict: with another ratio, it is the same.
@@ -90,8 +88,7 @@ impl Side {
             if !cell(set, plan::ADVICE.name).is_empty() && name != NOW {
                 advised.push(key.clone());
             }
-            let shown = if is_ranked(&name) { in_full(set, &name) } else { name.clone() };
-            sets.insert(key.clone(), shown);
+            sets.insert(key.clone(), parts::named(set));
             states.insert(state.clone());
             keys.insert([state, name], key);
         }
@@ -112,12 +109,6 @@ impl Side {
         let is_refused = self.refused.contains(&[state.to_string(), query.to_string()]);
         if is_refused { REFUSED.into() } else { ABSENT.into() }
     }
-}
-
-/// The name of a set that was only tried, with its constants: its number is a rank in its run.
-fn in_full(set: &Case, name: &str) -> String {
-    let values = values(set, three_digits);
-    if values.is_empty() { name.into() } else { format!("{name}: {values}") }
 }
 
 /// A query with another verdict in the second run.
@@ -211,6 +202,7 @@ fn table(rows: &[Row]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use measure::schema::calibrate;
     use measure::schema::calibrate::parameters::{ADVICE, CONSTANTS, ENDED, PART, QUERY, STATE, VERDICT};
     use measure::{Metric, Parameters};
 

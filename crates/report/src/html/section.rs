@@ -50,7 +50,7 @@ impl Part<'_> {
             Section::Chart(chart) => self.chart(markup, chart),
             Section::Undrawn { title, why } => {
                 markup.element("h3", &[("class", &"undrawn")], title);
-                markup.element("p", &[("class", &"quiet")], why);
+                markup.around("p", &[("class", &"quiet")], |one| one.sentence(why));
             }
             Section::Table(table) => {
                 self.tables += 1;

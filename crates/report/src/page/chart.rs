@@ -4,7 +4,7 @@ use measure::{Finding, Metric, Unit};
 
 use super::cell::Cell;
 use super::course::Course;
-use super::number::{grouped, range as range_of, three_digits, with_unit};
+use super::number::{range as range_of, three_digits, with_unit};
 use super::table::{Align, Builder, Scale, Table};
 use super::wording::joined;
 
@@ -427,8 +427,6 @@ impl Axis {
     pub(crate) fn shown(&self, value: f64) -> String {
         match self.unit {
             Unit::Ratio => format!("{} ×", three_digits(value)),
-            Unit::Count if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
-            Unit::Count => three_digits(value),
             unit => with_unit(value, unit),
         }
     }

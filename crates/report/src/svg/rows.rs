@@ -3,7 +3,7 @@
 
 use super::frame::{self, Area, BOLD, EDGE, SMALL, TEXT, dot, label, line, lower_axis, name_of, rect};
 use super::scale::Ruler;
-use super::words::{cut, width};
+use super::words::{cut, width, wrapped};
 use super::{COLORS, Drawing, NARROW, class};
 use measure::Unit;
 
@@ -78,8 +78,7 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
     for row in rows {
         if row.group != group {
             group = &row.group;
-            heading(&mut marks, &cut(group, picture - 2.0 * EDGE, BOLD), y);
-            y += 22.0;
+            y = heading(&mut marks, group, picture, y);
         }
         y = names.write(&mut marks, &row.label, picture, (y, BAR * row.marks.len() as f64 / 2.0 + 4.0));
         for (key, datum) in &row.marks {
@@ -101,10 +100,17 @@ fn column(chart: &Chart, rows: &[Row], picture: f64) -> Option<f64> {
     (widest <= picture * COLUMN_MAX).then_some(picture - EDGE - widest)
 }
 
-/// The name of a group, which no line of the grid crosses.
-fn heading(markup: &mut Markup, text: &str, y: f64) {
-    rect(markup, &[("class", &"ground")], (EDGE + 1.0, y), (width(text, BOLD) + 1.0, 18.0));
-    label(markup, text, (EDGE, y + 13.0), "group");
+/// The name of a group, which no line of the grid crosses, in lines where it is long. Returns where its rows begin.
+fn heading(markup: &mut Markup, name: &str, picture: f64, mut y: f64) -> f64 {
+    let most = picture - 2.0 * EDGE;
+    let is_short = width(name, BOLD) <= most;
+    let lines = if is_short { vec![name.into()] } else { wrapped(&cut(name, 3.0 * most, BOLD), most, BOLD) };
+    for text in lines {
+        rect(markup, &[("class", &"ground")], (EDGE + 1.0, y), (width(&text, BOLD) + 1.0, 18.0));
+        label(markup, &text, (EDGE, y + 13.0), "group");
+        y += 18.0;
+    }
+    y + 4.0
 }
 
 /// The axis is drawn first, so that its grid lies below the marks.

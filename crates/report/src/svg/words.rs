@@ -1,5 +1,6 @@
 //! Text in a picture: how wide it is about, where it breaks, and the description for those who cannot see.
 
+use crate::page::number::grouped;
 use crate::page::{Chart, Datum, Layers, Plot, Row, Shape};
 
 /// Rows and lines that a description names.
@@ -110,7 +111,7 @@ fn of_rows(chart: &Chart, rows: &[Row]) -> String {
     let row = |row: &Row| format!("{} {}", row.label, row.marks.iter().map(mark).collect::<Vec<_>>().join(", "));
     let named: Vec<String> = rows.iter().take(DESCRIBED_MAX).map(row).collect();
     let more = rows.len().saturating_sub(DESCRIBED_MAX);
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let rest = if more > 0 { format!("; and {} more", grouped(more as u64)) } else { String::new() };
     format!("{}{rest}", named.join("; "))
 }
 

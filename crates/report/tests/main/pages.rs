@@ -401,6 +401,16 @@ fn a_table_for_a_browser_has_its_sum_however_many_rows_are_left_out_above_it() {
 }
 
 #[test]
+fn a_browser_does_not_lose_who_waits_for_whom_and_the_levels_of_plans() {
+    let page = html::report(&[documents::profile_sampled()], &[]);
+    assert!(page.contains("<th scope=\"row\">  4712 shop@shop</th>"), "{page}");
+    let changed = in_format("html", Shown::Profiles(&documents::profile_comparison()));
+    assert!(changed.contains("<li>    - INDEX RANGE SCAN ORDERS_CUSTOMER</li>"), "{changed}");
+    // Without it a browser shows no blanks at the beginning of a line.
+    assert!(page.contains("tbody th,tbody td,li{white-space:pre-wrap}"), "{page}");
+}
+
+#[test]
 fn a_page_of_hundreds_of_runs_names_the_command_that_lists_the_rest_of_them() {
     let runs = vec![documents::ladder(); 402];
     let page = html::report(&runs, &[]);
@@ -643,6 +653,34 @@ fn two_profiles_of_which_nothing_passes_the_filter_are_not_said_to_be_the_same()
     let page = report::render(Shown::Profiles(&comparison), &WIDE);
     assert!(page.contains("No call and no wait passes the filter."), "{page}");
     assert!(!page.contains("Nothing changed"), "{page}");
+}
+
+#[test]
+fn statements_whose_texts_were_not_kept_have_no_empty_column_of_texts_and_many_are_counted_in_groups_of_digits() {
+    let mut comparison = documents::profile_comparison();
+    comparison.statements.iter_mut().for_each(|one| one.text = None);
+    comparison.new = vec![comparison.new[0].clone(); 18_000];
+    comparison.new.iter_mut().chain(&mut comparison.vanished).for_each(|one| one.text = None);
+    let has_texts = |section: &Section| match section {
+        Section::Table(table) => table.columns.iter().any(|column| column.heading == "text"),
+        _ => false,
+    };
+    assert!(!Shown::Profiles(&comparison).page().sections.iter().any(has_texts));
+    let text = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(text.contains("17\u{202f}990 more, with less time, are in --format json."), "{text}");
+}
+
+#[test]
+fn a_comparison_of_logs_calls_them_no_traces_and_gives_a_warning_of_both_once() {
+    let mut comparison = documents::profile_comparison();
+    (comparison.before.name, comparison.after.name) = ("monday.log".into(), "tuesday.log".into());
+    let messages = ["The load was another one.", "The disk was full."];
+    let [both, alone] = messages.map(|message| calibrate::findings::NOT_COLD.of(message));
+    comparison.warnings = (vec![both.clone()], vec![both, alone]);
+    let text = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(!text.contains("trace"), "{text}");
+    let warnings = "Warnings of both:\n  The load was another one.\n\nWarnings of the second:\n  The disk was full.\n";
+    assert!(text.ends_with(warnings), "{text}");
 }
 
 #[test]
@@ -1342,6 +1380,7 @@ fn two_profiles_are_held_against_each_other_by_their_statements() {
     assert!(beside.contains("First A: 2026-01-31 12:34, second B: 2026-02-01 12:34."), "{beside}");
     let of_two = in_format("html", Shown::Profiles(&documents::profile_comparison()));
     assert!(of_two.contains("<h1>readpath: two profiles compared</h1>"), "{of_two}");
+    assert!(!of_two.contains("Medians") && !of_two.contains("run documents"), "it has totals of traces: {of_two}");
     assert!(beside.contains("Slowed most: statement") && beside.contains("4kz7x0w2mfu1q"), "{beside}");
     assert!(!beside.contains("no value in common"), "{beside}");
 }
@@ -1363,6 +1402,61 @@ fn profiles_of_two_sources_are_not_held_against_each_other() {
 }
 
 #[test]
+fn joins_of_a_server_that_was_started_in_several_ways_are_no_bars_without_a_name() {
+    let mut run = documents::join_of_servers();
+    let usual = run.cases.clone();
+    let started = |(io_method, direct): (&str, bool)| {
+        let more = json!({"io_method": io_method, "direct": direct});
+        let more = more.as_object().unwrap().clone();
+        usual.iter().cloned().map(move |mut case| {
+            case.parameters.extend(more.clone());
+            case
+        })
+    };
+    run.cases = [("worker", false), ("worker", true), ("io_uring", false)].into_iter().flat_map(started).collect();
+    let drawn = chart(&run, "join-elapsed");
+    for way in ["worker, through the page cache", "worker, past the page cache", "io_uring, through the page cache"] {
+        assert!(drawn.contains(&format!(">postgres 18.1, io_method {way}</text>")), "{drawn}");
+    }
+    let of_one = chart(&documents::join_of_servers(), "join-elapsed");
+    assert!(of_one.contains(">postgres 18.1</text>"), "all have the rest in common: {of_one}");
+}
+
+#[test]
+fn the_end_of_a_long_name_over_bars_by_which_it_differs_from_another_is_not_cut_on_a_phone() {
+    let mut run = documents::join_of_servers();
+    let cases = run.cases.clone();
+    let started = |rand: u32, direct: bool| {
+        cases.iter().cloned().map(move |mut case| {
+            case.parameters.extend([("rand".into(), json!(rand)), ("direct".into(), json!(direct))]);
+            case
+        })
+    };
+    run.cases = [(0, false), (0, true), (100, false)].into_iter().flat_map(|(rand, way)| started(rand, way)).collect();
+    let page = html::report(&[run], &[]);
+    let names = page.split("<text class=\"group\"").skip(1).filter_map(|rest| rest.split('<').next());
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() > 9 && names.iter().all(|name| !name.contains('…')), "{names:?}");
+}
+
+#[test]
+fn the_gain_in_front_of_joins_does_not_count_from_rows_in_another_order() {
+    let mut run = documents::join_sweep();
+    for case in &mut run.cases {
+        let share = match (case.parameter("rand").as_deref(), case.is("method", "batch")) {
+            (Some("0"), _) => 0.05,
+            (Some("100"), true) => 53.0 / 210.0,
+            _ => 1.0,
+        };
+        case.metrics[0].statistics.median *= share;
+    }
+    let page = html::report(&[run], &[]);
+    let alone = "<dt>wait of one-at-a-time, 100 % of the rows out of order</dt><dd>212 ms</dd>";
+    let times = "<dt>wait of one at a time over the shortest one</dt><dd>4.00 ×</dd>";
+    assert!(page.contains(alone) && page.contains(times), "{page}");
+}
+
+#[test]
 fn what_was_asked_of_one_run_does_not_stand_in_the_row_of_another() {
     let with = |rows: u64| {
         let mut run = documents::join_methods();
@@ -1374,6 +1468,30 @@ fn what_was_asked_of_one_run_does_not_stand_in_the_row_of_another() {
     let page = html::report(&[with(128), with(256)], &[]);
     let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
     assert!(beside.contains("batch, 128 rows") && beside.contains("batch, 256 rows"), "{beside}");
+}
+
+#[test]
+fn a_sentence_or_a_number_in_front_of_several_runs_does_not_pass_for_one_of_another() {
+    let mut first = documents::ladder();
+    first.findings.push(conditions::findings::CORE_SHARED.of("Another thread shared the core."));
+    let mut other = first.clone();
+    other.started = "2026-02-01T08:00:00Z".into();
+    other.subject.insert("device".into(), json!("disk 2"));
+    let summary = |runs: &[Run]| {
+        let page = html::report(runs, &[]);
+        page.split("id=\"summary\"").nth(1).unwrap().split("</section>").next().unwrap().to_string()
+    };
+    let both = summary(&[first.clone(), other.clone()]);
+    let names = ["ladder 2026-01-31 12:34, ext4 on vda (virtio)", "ladder 2026-02-01 08:00, ext4 on disk 2"];
+    for (name, id) in names.iter().zip(["run-1", "run-2"]) {
+        assert!(both.contains(&format!("<a href=\"#{id}\">{name}</a>: ")), "{both}");
+        assert!(both.contains(&format!("<a href=\"#{id}\">{name}</a> has ")), "{both}");
+    }
+    assert!(both.contains(&format!("<dt>{}: a physical read of one block</dt>", names[0])), "{both}");
+    // Of many runs only the newest is whole, and what it says is not said by all.
+    let many = summary(&[vec![first.clone(); 24], vec![other]].concat());
+    assert!(many.contains(&format!("<a href=\"#run-25\">{}</a>: ", names[1])), "{many}");
+    assert!(!summary(&[first]).contains("</a>: "), "there is no other");
 }
 
 #[test]

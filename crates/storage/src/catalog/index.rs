@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::segment_file::{SegmentFile, segment_file};
-use super::table::TableState;
+use super::table::{TableState, other_format};
 use crate::btree::bulk::{Built, FILL_PERCENT};
 use crate::btree::key::KeyKind;
 use crate::btree::node::LEVEL_MAX;
@@ -68,10 +68,7 @@ impl IndexInfo {
     pub(crate) fn contradiction(&self, rows: u64) -> Option<String> {
         let name = &self.spec.name;
         if self.page_format != page::FORMAT_VERSION {
-            let (theirs, ours) = (self.page_format, page::FORMAT_VERSION);
-            return Some(format!(
-                "the pages of index {name} have format {theirs} and this program reads format {ours}"
-            ));
+            return Some(other_format(&format!("index {name}"), self.page_format));
         }
         let Built { pages, leaves, height, entries, clustering_factor } = self.built;
         let has_levels = (1..=LEVEL_MAX + 1).contains(&height) && (height == 1) == (pages == 1);

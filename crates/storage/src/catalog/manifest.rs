@@ -12,7 +12,7 @@ use measure::atomic_file;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::directory::{DirectoryLock, LOCK_FILE};
+use super::directory::{DirectoryLock, LOCK_FILE, unless_used_by_others};
 use super::index::IndexInfo;
 use super::segment_file::{Beginning, is_segment_file, remove_file};
 use super::table::TableInfo;
@@ -89,16 +89,26 @@ impl Manifest {
         }
     }
 
-    /// Removes a damaged manifest and the data files that it named; a readable one stays.
+    /// Removes a damaged manifest and the data files that it named; a readable one stays. Errors with
+    /// [`StorageError::InUse`] when another process uses the directory.
     pub(crate) fn discard_damaged(directory: &Path) -> Result<(), StorageError> {
         match Manifest::read(directory) {
             Err(StorageError::BadManifest { .. }) => {
                 let empty = Manifest::default();
-                empty.write(directory)?;
-                empty.remove_leftovers(directory)
+                let files = empty.unnamed_files(directory)?;
+                empty.write_without(directory, &files)
             }
             other => other.map(drop),
         }
+    }
+
+    /// Writes the manifest, and then removes files that it does not name any more: never the other way round. Errors
+    /// with [`StorageError::InUse`] when another process uses the directory.
+    fn write_without(&self, directory: &Path, files: &[PathBuf]) -> Result<(), StorageError> {
+        unless_used_by_others(directory, || {
+            self.write(directory)?;
+            files.iter().try_for_each(|file| remove_file(file))
+        })
     }
 
     /// Writes the manifest, whole or not at all.
@@ -123,11 +133,6 @@ impl Manifest {
         self.indexes.iter().find(|index| index.spec.name == name)
     }
 
-    /// Whether a data file of this name belongs to a table or an index.
-    pub fn names_file(&self, name: &str) -> bool {
-        self.tables.iter().any(|table| table.file == name) || self.indexes.iter().any(|index| index.file == name)
-    }
-
     /// What is wrong with the indexes. An index belongs to one table as it is now: with its table it goes.
     fn contradiction_of_indexes(&self) -> Option<String> {
         self.indexes.iter().find_map(|index| {
@@ -139,24 +144,22 @@ impl Manifest {
         })
     }
 
-    /// Takes a table and its indexes out of the manifest, on the disk too, and then removes their files: never the
-    /// other way round. An absent table is no error.
+    /// Takes a table and its indexes out of the manifest, on the disk too, and removes their files. An absent table is
+    /// no error; one of a directory that another process uses is [`StorageError::InUse`].
     pub(crate) fn remove_table(&mut self, directory: &Path, name: &str) -> Result<(), StorageError> {
         let Some(at) = self.tables.iter().position(|table| table.spec.name == name) else { return Ok(()) };
         let table = self.tables.remove(at);
         // Without their rows its indexes are worth nothing.
-        let indexes: Vec<IndexInfo> = self.indexes.extract_if(.., |index| index.spec.table == name).collect();
-        self.write(directory)?;
-        indexes.iter().try_for_each(|index| remove_file(&index.path(directory)))?;
-        remove_file(&table.path(directory))
+        let indexes = self.indexes.extract_if(.., |index| index.spec.table == name);
+        let files: Vec<PathBuf> = indexes.map(|index| index.path(directory)).chain([table.path(directory)]).collect();
+        self.write_without(directory, &files)
     }
 
     /// Takes an index out of the manifest, as [`Manifest::remove_table`] does a table.
     pub(crate) fn remove_index(&mut self, directory: &Path, name: &str) -> Result<(), StorageError> {
         let Some(at) = self.indexes.iter().position(|index| index.spec.name == name) else { return Ok(()) };
         let index = self.indexes.remove(at);
-        self.write(directory)?;
-        remove_file(&index.path(directory))
+        self.write_without(directory, &[index.path(directory)])
     }
 
     /// Removes data files that the manifest does not name: what a killed load has left. [`claim`] has refused others.
@@ -167,10 +170,12 @@ impl Manifest {
     /// Files with the names of data files that the manifest does not name.
     fn unnamed_files(&self, directory: &Path) -> Result<Vec<PathBuf>, StorageError> {
         let mut files = Vec::new();
+        let of_tables = self.tables.iter().map(|table| &table.file);
+        let named: HashSet<&String> = of_tables.chain(self.indexes.iter().map(|index| &index.file)).collect();
         for entry in fs::read_dir(directory).map_err(io_error(directory, "listing"))? {
             let entry = entry.map_err(io_error(directory, "listing"))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if is_segment_file(&name) && !self.names_file(&name) {
+            if is_segment_file(&name) && !named.contains(&name) {
                 files.push(entry.path());
             }
         }

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use measure::atomic_file::sync_folder;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::directory::sync_directory;
 use crate::error::{StorageError, io_error};
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 use crate::page::{Damage, MAGIC, PageBytes, field};
@@ -170,7 +170,8 @@ impl NewSegment {
     pub(crate) fn finish(&self) -> Result<(), StorageError> {
         self.file.sync_all().map_err(io_error(&self.path, "writing to the disk"))?;
         rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed).map_err(|errno| self.failed(errno.into()))?;
-        sync_directory(directory_of(&self.path))
+        let directory = directory_of(&self.path);
+        sync_folder(directory).map_err(io_error(directory, "writing to the disk"))
     }
 
     /// Keeps the file: the manifest names it.

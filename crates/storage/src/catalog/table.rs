@@ -114,11 +114,9 @@ impl TableInfo {
 
     /// What contradicts the specification, which the numbers follow from; only another writer leaves such a table.
     pub(crate) fn contradiction(&self) -> Option<String> {
-        let (name, theirs, ours) = (&self.spec.name, self.page_format, page::FORMAT_VERSION);
-        if theirs != ours {
-            return Some(format!(
-                "the pages of table {name} have format {theirs} and this program reads format {ours}"
-            ));
+        let name = &self.spec.name;
+        if self.page_format != page::FORMAT_VERSION {
+            return Some(other_format(&format!("table {name}"), self.page_format));
         }
         match TableInfo::planned(&self.spec, SegmentId(self.segment)) {
             Ok(planned) if planned == *self => None,
@@ -126,4 +124,9 @@ impl TableInfo {
             Err(error) => Some(format!("table {name} cannot be: {error}")),
         }
     }
+}
+
+/// What it means that the pages of this table or index are of another version of the format.
+pub(super) fn other_format(of: &str, theirs: u16) -> String {
+    format!("the pages of {of} have format {theirs} and this program reads format {}", page::FORMAT_VERSION)
 }

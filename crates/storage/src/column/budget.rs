@@ -19,16 +19,6 @@ impl Budget {
         Budget { limit, taken: AtomicU64::new(0), taken_max: AtomicU64::new(0) }
     }
 
-    /// Bytes of it.
-    pub fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    /// Bytes that are taken now.
-    pub fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
-    }
-
     /// The most that was ever taken at one time, in bytes.
     pub fn taken_max(&self) -> u64 {
         self.taken_max.load(Ordering::Relaxed)
@@ -92,6 +82,13 @@ impl Drop for Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Budget {
+        /// Bytes that are taken now.
+        pub(in crate::column) fn taken(&self) -> u64 {
+            self.taken.load(Ordering::Relaxed)
+        }
+    }
 
     #[test]
     fn more_than_the_limit_is_refused_with_both_figures_and_takes_nothing() {

@@ -2,77 +2,38 @@
 
 use super::filter::{Filter, Limit};
 
-/// Splits numbers into those above it and the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bound {
-    value: i64,
-    is_itself_above: bool,
-}
-
-impl Bound {
-    /// Whether a number is above the bound.
-    fn is_below(self, value: i64) -> bool {
-        if self.is_itself_above { value >= self.value } else { value > self.value }
-    }
-}
-
-/// The numbers and dates above one bound and not above another; a bound that is not there lets every number pass. Null
-/// passes none.
+/// The numbers and dates between two, both included; none where the lower one is greater. Null passes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueRange {
-    lower: Option<Bound>,
-    upper: Option<Bound>,
+    low: i64,
+    high: i64,
 }
 
 impl ValueRange {
-    /// Numbers greater than `value`.
-    pub fn above(value: i64) -> ValueRange {
-        ValueRange { lower: Some(Bound { value, is_itself_above: false }), upper: None }
-    }
-
-    /// Numbers of at least `value`.
-    pub fn at_least(value: i64) -> ValueRange {
-        ValueRange { lower: Some(Bound { value, is_itself_above: true }), upper: None }
-    }
-
-    /// Numbers less than `value`.
-    pub fn below(value: i64) -> ValueRange {
-        ValueRange { lower: None, upper: Some(Bound { value, is_itself_above: true }) }
-    }
-
-    /// Numbers of at most `value`.
-    pub fn at_most(value: i64) -> ValueRange {
-        ValueRange { lower: None, upper: Some(Bound { value, is_itself_above: false }) }
-    }
-
-    /// This number alone.
-    pub fn equal(value: i64) -> ValueRange {
-        ValueRange { lower: ValueRange::at_least(value).lower, upper: ValueRange::at_most(value).upper }
-    }
-
-    /// Whether a number passes.
-    pub fn passes(self, value: i64) -> bool {
-        self.lower.is_none_or(|bound| bound.is_below(value)) && !self.upper.is_some_and(|bound| bound.is_below(value))
+    /// The numbers from `low` to `high`.
+    pub fn between(low: i64, high: i64) -> ValueRange {
+        ValueRange { low, high }
     }
 
     /// Whether all, or none, of the numbers from `min` to `max` pass; `None` where that depends on the number.
     pub(super) fn verdict(self, min: i64, max: i64) -> Option<bool> {
-        let starts_beyond = self.lower.is_some_and(|bound| !bound.is_below(max));
-        let ends_before = self.upper.is_some_and(|bound| bound.is_below(min));
-        match starts_beyond || ends_before {
+        let ValueRange { low, high } = self;
+        match low > high.min(max) || high < min {
             true => Some(false),
-            false => (self.passes(min) && self.passes(max)).then_some(true),
+            false => (low <= min && max <= high).then_some(true),
         }
     }
 
-    /// The same range in codes; `limit` gives the limit that splits the codes as a bound splits the numbers.
-    fn filter(self, limit: impl Fn(Bound) -> Limit) -> Filter {
-        Filter { lower: self.lower.map(&limit), upper: self.upper.map(&limit) }
+    /// The same range in codes; above the limit of `first` are the codes of this number and of all greater ones. An end
+    /// that every number lies within takes no comparison.
+    fn filter(self, first: impl Fn(i64) -> Limit) -> Filter {
+        let lower = (self.low > i64::MIN).then(|| first(self.low));
+        Filter { lower, upper: self.high.checked_add(1).map(first) }
     }
 
     /// The range in ranks of a dictionary, whose entries are in order.
     pub(super) fn filter_of_ranks(self, entries: &[i64]) -> Filter {
-        self.filter(|bound| match entries.partition_point(|entry| !bound.is_below(*entry)) {
+        self.filter(|value| match entries.partition_point(|entry| *entry < value) {
             rank if rank == entries.len() => Limit::NONE_ABOVE,
             rank => Limit::from(rank as u64),
         })
@@ -80,16 +41,10 @@ impl ValueRange {
 
     /// The range in distances from `base`, of which the greatest one that can be is `code_max`.
     pub(super) fn filter_of_distances(self, base: i64, code_max: u64) -> Filter {
-        self.filter(|bound| {
-            let Some(above_base) = i128::from(bound.value).checked_sub(i128::from(base)).filter(|gap| *gap >= 0) else {
-                return Limit::from(0);
-            };
-            // The sum is at most 2^64, which a bound exclusive at the far end of the numbers would need.
-            let first_above = above_base + i128::from(!bound.is_itself_above);
-            match u64::try_from(first_above) {
-                Ok(code) if code <= code_max => Limit::from(code),
-                _ => Limit::NONE_ABOVE,
-            }
+        self.filter(|value| match u64::try_from(i128::from(value) - i128::from(base)) {
+            Ok(code) if code > code_max => Limit::NONE_ABOVE,
+            // A number below the base has the codes of all that are there above it.
+            code => Limit::from(code.unwrap_or(0)),
         })
     }
 }
@@ -97,7 +52,39 @@ impl ValueRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::question::{Comparison, Operator};
     use proptest::prelude::*;
+
+    impl ValueRange {
+        fn of(operator: Operator, constant: i64) -> ValueRange {
+            let (low, high) = Comparison { column: 1, operator, constant }.bounds();
+            ValueRange::between(low, high)
+        }
+
+        pub(in crate::column) fn above(value: i64) -> ValueRange {
+            ValueRange::of(Operator::Greater, value)
+        }
+
+        pub(in crate::column) fn at_least(value: i64) -> ValueRange {
+            ValueRange::of(Operator::GreaterOrEqual, value)
+        }
+
+        pub(in crate::column) fn below(value: i64) -> ValueRange {
+            ValueRange::of(Operator::Less, value)
+        }
+
+        pub(in crate::column) fn at_most(value: i64) -> ValueRange {
+            ValueRange::of(Operator::LessOrEqual, value)
+        }
+
+        pub(in crate::column) fn equal(value: i64) -> ValueRange {
+            ValueRange::of(Operator::Equal, value)
+        }
+
+        pub(in crate::column) fn passes(self, value: i64) -> bool {
+            (self.low..=self.high).contains(&value)
+        }
+    }
 
     fn ranges(value: i64) -> [ValueRange; 5] {
         [ValueRange::above, ValueRange::at_least, ValueRange::below, ValueRange::at_most, ValueRange::equal]

@@ -8,7 +8,6 @@ use super::table::{Column, ColumnTable};
 use super::unit::{Found, Unit};
 use crate::error::StorageError;
 use crate::exec::question;
-use crate::exec::question::Operator;
 
 /// COUNT of a column, with or without a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +24,8 @@ impl From<&question::Question> for Question {
         // Column 0 is none, and turns into one that no table has.
         let index = |number: u8| usize::from(number).wrapping_sub(1);
         let predicate = |comparison: question::Comparison| {
-            let constant = comparison.constant;
-            let range = match comparison.operator {
-                Operator::Greater => ValueRange::above(constant),
-                Operator::GreaterOrEqual => ValueRange::at_least(constant),
-                Operator::Less => ValueRange::below(constant),
-                Operator::LessOrEqual => ValueRange::at_most(constant),
-                Operator::Equal => ValueRange::equal(constant),
-            };
-            (index(comparison.column), range)
+            let (low, high) = comparison.bounds();
+            (index(comparison.column), ValueRange::between(low, high))
         };
         Question { counted: index(asked.counted), predicate: asked.comparison.map(predicate) }
     }
@@ -100,12 +92,9 @@ impl<'a> Plan<'a> {
             let reason = format!("this processor has no {} kernel", scan.kernel.name());
             return Err(StorageError::Parameters(reason));
         }
-        let asked = match question.predicate {
-            Some((column, predicate)) => Some((table.column(column)?, predicate)),
-            None => None,
-        };
+        let asked = question.predicate.map(|(column, range)| table.column(column).map(|found| (found, range)));
         let is_same = question.predicate.is_some_and(|(column, _)| column == question.counted);
-        Ok(Plan { counted: table.column(question.counted)?, asked, is_same, scan })
+        Ok(Plan { asked: asked.transpose()?, counted: table.column(question.counted)?, is_same, scan })
     }
 
     pub(super) fn add(&self, mut sum: Scanned, unit: usize) -> Result<Scanned, StorageError> {

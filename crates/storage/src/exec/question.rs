@@ -1,7 +1,5 @@
 //! The question that every access path is asked: how many rows that pass a comparison have a value in a column.
 
-use std::cmp::Ordering;
-
 /// How a column's value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
@@ -15,20 +13,6 @@ pub enum Operator {
     LessOrEqual,
     /// Equal to the constant.
     Equal,
-}
-
-impl Operator {
-    /// Whether a value that stands to the constant in this order passes.
-    #[inline]
-    pub fn accepts(self, order: Ordering) -> bool {
-        match self {
-            Operator::Greater => order.is_gt(),
-            Operator::GreaterOrEqual => order.is_ge(),
-            Operator::Less => order.is_lt(),
-            Operator::LessOrEqual => order.is_le(),
-            Operator::Equal => order.is_eq(),
-        }
-    }
 }
 
 /// A comparison of a number column with a constant. A null passes none.
@@ -59,7 +43,13 @@ impl Comparison {
     /// Whether a value passes.
     #[inline]
     pub fn accepts(&self, value: i64) -> bool {
-        self.operator.accepts(value.cmp(&self.constant))
+        match self.operator {
+            Operator::Greater => value > self.constant,
+            Operator::GreaterOrEqual => value >= self.constant,
+            Operator::Less => value < self.constant,
+            Operator::LessOrEqual => value <= self.constant,
+            Operator::Equal => value == self.constant,
+        }
     }
 }
 

@@ -296,6 +296,21 @@ mod tests {
     }
 
     #[test]
+    fn a_table_is_not_replaced_under_another_run_that_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let table = loaded(directory.path(), &spec(250, 5)).unwrap();
+        let reader = fs::File::open(directory.path()).unwrap();
+        reader.try_lock_shared().unwrap();
+        let larger = with_payload(4 << 20);
+        assert!(matches!(forget(directory.path(), &table.spec.name), Err(StorageError::InUse { .. })));
+        assert!(matches!(loaded(directory.path(), &larger), Err(StorageError::InUse { .. })));
+        verified(directory.path(), &table);
+        loaded(directory.path(), &spec(25, 1)).unwrap();
+        drop(reader);
+        verified(directory.path(), &loaded(directory.path(), &larger).unwrap());
+    }
+
+    #[test]
     fn a_table_that_is_only_read_is_not_refused_beside_a_load() {
         let directory = tempfile::tempdir().unwrap();
         let table = loaded(directory.path(), &spec(250, 5)).unwrap();

@@ -12,7 +12,6 @@ use super::versions::Rebuilder;
 use crate::error::StorageError;
 use crate::page::access::PageAccess;
 use crate::page::id::{PageId, RowId};
-use crate::page::row::RowView;
 use crate::page::walk::{Touch, Walked};
 use crate::page::{ChangeNumber, PageView, walk};
 
@@ -187,17 +186,8 @@ fn announced<A: PageAccess>(
 #[inline]
 fn touch_row(page: PageView<'_>, row: RowId, touch: Touch) -> Result<Walked, StorageError> {
     match page.row(row.slot) {
-        Some(view) => Ok(Walked { rows: 1, folded: fold_row(view, touch) }),
+        Some(view) => Ok(Walked { rows: 1, folded: walk::fold_row(view, touch) }),
         None => Err(StorageError::Parameters(format!("{} has no row {}", row.page, row.slot))),
-    }
-}
-
-#[inline]
-fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
-    match touch {
-        Touch::Directory => 0,
-        Touch::Rows => u64::from(row.column_count()),
-        Touch::Column(number) => row.column(number).flatten().map_or(0, walk::fold_value),
     }
 }
 

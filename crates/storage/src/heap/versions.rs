@@ -89,11 +89,6 @@ impl Changes {
         ChangeNumber(self.last.load(Ordering::Acquire))
     }
 
-    /// How many undo pages were written.
-    pub fn undo_pages(&self) -> u32 {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner).pages
-    }
-
     /// Changes rows in place, all of them in one change, and returns its number. `edit` gets the bytes of each row as
     /// they are stored and may change the values, but neither their lengths nor the row's.
     ///
@@ -379,8 +374,9 @@ mod tests {
     fn undo_pages_are_pages_like_any_other() {
         let (access, table, changes) = memory(60);
         changes.update(&access, row_ids(&table), |_, bytes| fill_values(bytes, b'q')).unwrap();
-        assert!(changes.undo_pages() > 1);
-        for number in 0..changes.undo_pages() {
+        let undo_pages = changes.tail.lock().unwrap().pages;
+        assert!(undo_pages > 1);
+        for number in 0..undo_pages {
             let id = PageId { segment: UNDO, number };
             let mut bytes = access.get_mut(id).unwrap();
             PageMut::verified(&mut bytes).seal();

@@ -76,16 +76,21 @@ impl std::ops::AddAssign for Walked {
 
 /// Walks a page, one row after the other, with checked slices: the meaning of [`walk`], not its speed.
 pub fn walk_plain(page: PageView<'_>, touch: Touch) -> Walked {
-    let folded = match touch {
+    Walked { rows: u64::from(page.slots()), folded: page.rows().map(|row| fold_row(row, touch)).sum() }
+}
+
+/// What one row adds to the sum.
+#[inline]
+pub(crate) fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
+    match touch {
         Touch::Directory => 0,
-        Touch::Rows => page.rows().map(|row| u64::from(row.column_count())).sum(),
-        Touch::Column(number) => page.rows().filter_map(|row| row.column(number).flatten()).map(fold_value).sum(),
-    };
-    Walked { rows: u64::from(page.slots()), folded }
+        Touch::Rows => u64::from(row.column_count()),
+        Touch::Column(number) => row.column(number).flatten().map_or(0, fold_value),
+    }
 }
 
 /// What one value adds to the sum.
-pub(crate) fn fold_value(value: &[u8]) -> u64 {
+fn fold_value(value: &[u8]) -> u64 {
     value.len() as u64 + u64::from(value.first().copied().unwrap_or(0))
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use device::Device;
 
-use super::frames::{Frames, OwnFrame, PageBytes};
+use super::frames::{Frames, OwnFrame};
 use super::gate::{GateCounts, Gates};
 use super::replacement::{Admission, Replacement};
 use super::segment::{DataFile, Origin, Segment};
@@ -12,6 +12,7 @@ use super::settings::PoolSettings;
 use super::wait::WaitTable;
 use super::word::{self, Verdict, Word};
 use crate::error::StorageError;
+use crate::page::PageBytes;
 use crate::page::id::{PageId, SegmentId};
 
 /// A buffer pool.

@@ -5,11 +5,12 @@ use std::io;
 use sys::read::ReadRequest;
 
 use super::buffer_pool::Pool;
-use super::frames::{OwnFrame, PageBytes};
+use super::frames::OwnFrame;
 use super::replacement::Admission;
 use super::segment::DataFile;
 use super::word::{Publication, Purpose, Word};
 use crate::error::StorageError;
+use crate::page::PageBytes;
 use crate::page::id::{PAGE_SIZE, PageId};
 
 /// The right and the duty to bring one page. Dropped without `publish`, it makes the page absent again and wakes the

@@ -9,10 +9,8 @@ use std::sync::Arc;
 
 use sys::memory::{Pages, Region, prefetch};
 
+use crate::page::PageBytes;
 use crate::page::id::PAGE_SIZE;
-
-/// The bytes of a page.
-pub type PageBytes = [u8; PAGE_SIZE];
 
 /// Bytes of a cache line on every processor the tool is built for, or half a line where they are longer.
 const LINE: usize = 64;

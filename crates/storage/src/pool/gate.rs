@@ -28,23 +28,22 @@ impl Add for GateCounts {
     type Output = GateCounts;
 
     fn add(self, other: GateCounts) -> GateCounts {
-        GateCounts {
-            gets: self.gets + other.gets,
-            pinned_revisits: self.pinned_revisits + other.pinned_revisits,
-            physical_reads: self.physical_reads + other.physical_reads,
-            blocks_read: self.blocks_read + other.blocks_read,
-        }
+        self.with(other, |one, other| one + other)
     }
 }
 
 impl GateCounts {
     /// What was added since `earlier`.
     pub fn since(self, earlier: GateCounts) -> GateCounts {
+        self.with(earlier, |now, earlier| now - earlier)
+    }
+
+    fn with(self, other: GateCounts, of_both: fn(u64, u64) -> u64) -> GateCounts {
         GateCounts {
-            gets: self.gets - earlier.gets,
-            pinned_revisits: self.pinned_revisits - earlier.pinned_revisits,
-            physical_reads: self.physical_reads - earlier.physical_reads,
-            blocks_read: self.blocks_read - earlier.blocks_read,
+            gets: of_both(self.gets, other.gets),
+            pinned_revisits: of_both(self.pinned_revisits, other.pinned_revisits),
+            physical_reads: of_both(self.physical_reads, other.physical_reads),
+            blocks_read: of_both(self.blocks_read, other.blocks_read),
         }
     }
 }

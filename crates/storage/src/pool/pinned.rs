@@ -12,8 +12,8 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use super::frames::PageBytes;
 use super::word::Word;
+use crate::page::PageBytes;
 
 /// A page that stays in its frame, unchanged, until this is dropped.
 #[derive(Debug)]

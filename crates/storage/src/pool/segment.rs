@@ -9,10 +9,10 @@ use device::{Device, DeviceError, Slots, check_block_size};
 use sys::memory::Pages;
 use sys::read::{MethodError, MethodRow, ReadMethod};
 
-use super::frames::PageBytes;
 use super::word::Word;
 use super::words::Words;
 use crate::error::StorageError;
+use crate::page::PageBytes;
 use crate::page::id::{PAGE_SIZE, PageId};
 
 /// Says whether the bytes are those of the page, or what is wrong with them, as a part of a sentence.

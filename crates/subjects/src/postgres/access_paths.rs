@@ -210,7 +210,7 @@ impl PostgresPaths {
             Some(session) => session,
             None => self.reached.session()?,
         };
-        let rows = self.table.rows();
+        let rows = self.table.rows;
         let time = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
         let schema = self.schema.insert(Schema::create(session)?);
         self.notes.begin(schema, self.reached.private.is_some())?;
@@ -222,7 +222,7 @@ impl PostgresPaths {
         self.notes.note_meter(&meter);
         let loaded = counted(rows, "row", "rows");
         progress(&format!("loading {loaded} and their indexes on {}", self.notes.name()), time);
-        schema.create_table(self.table.name(), &Customers::columns(), "")?;
+        schema.create_table(&self.table.name, &Customers::columns(), "")?;
         self.table.fill(schema.session())?;
         let (session, table) = (schema.session(), self.table.full_name());
         session.assume(time);
@@ -243,19 +243,19 @@ impl PostgresPaths {
         let (table, statement) = (&self.table, of.statement(asked, &self.table));
         let session = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?.session();
         of.turn_to(session)?;
-        let count = session.number(&statement, table.rows())?;
+        let count = session.number(&statement, table.rows)?;
         let mut prepared = Prepared { count, statement, buffers: Buffers::default() };
         let mut of_plan = Vec::new();
         for _ in 0..WARMING_RUNS {
             let plan = of.explained(session, asked, table)?;
-            session.assume(ROW_TIME.saturating_mul(u32::try_from(table.rows()).unwrap_or(u32::MAX)));
+            session.assume(ROW_TIME.saturating_mul(u32::try_from(table.rows).unwrap_or(u32::MAX)));
             prepared.buffers = plan.buffers()?;
             of_plan = metrics_of_plan(&plan);
             if prepared.buffers.reads == 0 {
                 break;
             }
         }
-        let (rows, gets) = (table.rows(), prepared.buffers.gets());
+        let (rows, gets) = (table.rows, prepared.buffers.gets());
         let mut blocks = PathBlocks { table: blocks_of(session, &table.full_name(), 0)?, index: None, gets, rows };
         let mut more = Vec::new();
         if let Some(index) = of.index {
@@ -270,7 +270,7 @@ impl PostgresPaths {
 
     /// What a statement is taken to last on a given server; on a private one it is measured.
     fn lap_time(&self) -> Option<Nanos> {
-        let rows = u32::try_from(self.table.rows()).unwrap_or(u32::MAX);
+        let rows = u32::try_from(self.table.rows).unwrap_or(u32::MAX);
         self.reached.private.is_none().then(|| (ROUND_TRIP + ROW_TIME.saturating_mul(rows)).into())
     }
 
@@ -327,9 +327,9 @@ impl AccessPaths for PostgresPaths {
     fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError> {
         self.planned = paths.to_vec();
         let session = self.reached.session()?;
-        self.notes.check_space(&session, Customers::bytes_needed(self.table.rows()), "--rows")?;
-        self.notes.describe("rows", json!(self.table.rows()));
-        self.notes.find(exceeding(self.table.rows(), session.facts().buffer_bytes));
+        self.notes.check_space(&session, Customers::bytes_needed(self.table.rows), "--rows")?;
+        self.notes.describe("rows", json!(self.table.rows));
+        self.notes.find(exceeding(self.table.rows, session.facts().buffer_bytes));
         self.session = Some(session);
         Ok(Vec::new())
     }
@@ -343,7 +343,7 @@ impl AccessPaths for PostgresPaths {
     ) -> Result<Counting, SubjectError> {
         let Some(private) = &mut self.reached.private else { return Ok(Counting::None) };
         self.session = None;
-        let (name, paths, seed) = (self.notes.name(), &self.planned, self.table.seed());
+        let (name, paths, seed) = (self.notes.name(), &self.planned, self.table.seed);
         let outcome = instructions::count(private, &Count { name, paths, asked, seed, limit }, &self.stop, progress);
         let settings = private.settings().clone();
         private.restart(settings, &self.stop)?;
@@ -390,7 +390,7 @@ impl AccessPaths for PostgresPaths {
             tally,
             gets: prepared.buffers.gets() * laps,
             physical_reads: prepared.buffers.reads * laps,
-            rows: self.table.rows(),
+            rows: self.table.rows,
             count: prepared.count,
             ..ScanCost::default()
         })
@@ -448,7 +448,7 @@ fn correlation(session: &mut Session, table: &Customers, index: CustomersIndex) 
     let statement = format!(
         "SELECT correlation FROM pg_stats WHERE schemaname = '{}' AND tablename = '{}' AND attname = '{}'",
         server::schema::SCHEMA,
-        table.name(),
+        table.name,
         index.column()
     );
     Ok(session.text(&statement, None)?.and_then(|value| value.parse().ok()))

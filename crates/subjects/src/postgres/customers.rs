@@ -58,30 +58,16 @@ impl CustomersIndex {
 pub struct Customers {
     /// The schema and the table's name in it.
     schema: String,
-    name: String,
-    rows: u64,
-    seed: u64,
+    pub(super) name: String,
+    pub(super) rows: u64,
+    /// What the rows depend on.
+    pub(super) seed: u64,
 }
 
 impl Customers {
     /// A table of this name.
     pub fn new(schema: &str, name: &str, rows: u64, seed: u64) -> Customers {
         Customers { schema: schema.into(), name: name.into(), rows, seed }
-    }
-
-    /// Its rows.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// What the rows depend on.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// Its name in the schema.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Its name with the schema's, as statements have it.

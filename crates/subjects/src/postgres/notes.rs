@@ -73,21 +73,18 @@ impl Notes {
         if let Some(encryption) = &facts.encryption {
             description.insert("encryption".into(), json!(encryption));
         }
-        let (activity, shares) = (Activity::default(), Shares::default());
-        let (name, findings) = (session.name(), absent_activity(facts).into_iter().collect());
-        let (displaced, made, hidden, watched_from) = (None, 0, BTreeMap::new(), (0, 0));
         Notes {
-            name,
+            name: session.name(),
             address,
             is_local: session.address().is_local(),
             description,
-            findings,
-            activity,
-            watched_from,
-            shares,
-            displaced,
-            made,
-            hidden,
+            findings: absent_activity(facts).into_iter().collect(),
+            activity: Activity::default(),
+            watched_from: (0, 0),
+            shares: Shares::default(),
+            displaced: None,
+            made: 0,
+            hidden: BTreeMap::new(),
             clock,
         }
     }

@@ -46,6 +46,10 @@ impl GivenFile {
         let Some(state) = state(&real) else {
             return refuse(&real, "it is not a regular file; name the file of a database");
         };
+        // To SQLite such a file is an empty one, because some file systems have none without bytes.
+        if state.bytes == 1 {
+            return refuse(&real, "one byte is no SQLite database; name another file");
+        }
         for ending in JOURNALS {
             let mut journal = real.clone().into_os_string();
             journal.push(ending);

@@ -266,6 +266,7 @@ fn whatever_is_no_database_that_can_be_read_is_refused_in_a_sentence() {
     assert!(!bench.folder.path().join("missing.db").exists());
     assert!(refusal(&bench.scratch()).contains("not a regular file"));
     assert!(refusal(&file("empty.db", b"")).contains("holds no table"));
+    assert!(refusal(&file("byte.db", b"x")).contains("one byte is no SQLite database"));
     assert!(refusal(&file("text.db", &b"no database at all. ".repeat(500))).contains("encrypted"));
     let mut torn = fs::read(bench.given("shop.db")).unwrap();
     torn[100..4096].fill(0xa5);

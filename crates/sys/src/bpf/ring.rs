@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
@@ -83,17 +83,21 @@ impl Ring {
     /// Takes the oldest record; `None` where there is none, or it is still being written. A record of another length
     /// than `record` is cut, or leaves its end as it was.
     pub(crate) fn take(&mut self, record: &mut [u64]) -> Option<()> {
-        // SAFETY: both words begin a mapped page that lasts as long as `self`; others change them only as atomics.
+        // SAFETY: both words begin a mapped page that lasts as long as `self`; others change them only as atomics. What
+        // the kernel writes is mapped to be read alone, which allows relaxed loads; a fence orders what follows.
         let (taken, written) = unsafe { (self.taken.as_ref(), self.written.as_ref()) };
         loop {
             let at = taken.load(Ordering::Relaxed);
-            if at >= written.load(Ordering::Acquire) {
+            let end = written.load(Ordering::Relaxed);
+            fence(Ordering::Acquire);
+            if at >= end {
                 return None;
             }
             let offset = page_size() + (at as usize & (self.bytes - 1));
             // SAFETY: the kernel has begun a record at this place, which is within the mapping and a multiple of eight.
             let head = unsafe { &*self.written.as_ptr().cast::<u8>().add(offset).cast::<AtomicU32>() };
-            let head = head.load(Ordering::Acquire);
+            let head = head.load(Ordering::Relaxed);
+            fence(Ordering::Acquire);
             if head & IS_BUSY != 0 {
                 return None;
             }

@@ -38,6 +38,8 @@ impl Absence {
             libc::EACCES | libc::EPERM => Absence::Forbidden,
             libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL | libc::ENOSYS => Absence::Unsupported,
             libc::ESRCH => Absence::Gone,
+            // Another counter has the processor's for itself.
+            libc::EBUSY => Absence::NeverRan,
             libc::EMFILE | libc::ENFILE => Absence::TooManyFiles,
             other => Absence::Refused(other),
         }

@@ -22,7 +22,7 @@ pub enum NoCycles {
     /// There is no counter, or it opens and stays at zero, as under some hypervisors.
     #[error("this machine hides the processor's counters, as most virtual machines do")]
     Hidden,
-    /// A counter opens and gets no turn.
+    /// A counter opens and gets no turn, or another one has the processor's for itself.
     #[error("other programs held the processor's counters")]
     Busy,
     /// The kernel refused for another reason, such as too many open files.
@@ -37,6 +37,7 @@ impl NoCycles {
         match error.raw_os_error().unwrap_or(libc::E2BIG) {
             libc::EACCES | libc::EPERM => NoCycles::Forbidden,
             libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL => NoCycles::Hidden,
+            libc::EBUSY => NoCycles::Busy,
             other => NoCycles::Refused(other),
         }
     }
@@ -119,6 +120,7 @@ mod tests {
         assert_eq!([libc::EACCES, libc::EPERM].map(of), [NoCycles::Forbidden; 2]);
         let unknown = [libc::ENOENT, libc::ENODEV, libc::EOPNOTSUPP, libc::ENOSYS, libc::EINVAL];
         assert_eq!(unknown.map(of), [NoCycles::Hidden; 5]);
+        assert_eq!(of(libc::EBUSY), NoCycles::Busy);
         assert_eq!(of(libc::EMFILE), NoCycles::Refused(libc::EMFILE));
         let said = of(libc::EMFILE).to_string();
         assert!(said.starts_with("the kernel refused to open a counter: Too many open files"), "{said}");

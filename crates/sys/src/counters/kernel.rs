@@ -62,7 +62,8 @@ impl Pmu for Kernel {
         let counter = opened.map_err(|error| match error.raw_os_error() {
             // EINVAL and, from some drivers, EBUSY or ENOSPC mean that the group cannot take it.
             Some(libc::EINVAL | libc::EBUSY | libc::ENOSPC) if leader.is_some() => Refusal::DoesNotFit,
-            errno => Refusal::Absent(Absence::of(errno.unwrap_or(0))),
+            // The crate keeps the number of every error but of this one.
+            errno => Refusal::Absent(Absence::of(errno.unwrap_or(libc::E2BIG))),
         })?;
         Ok(KernelCounter(RefCell::new(counter)))
     }

@@ -2,12 +2,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use crate::process::poll;
 
 /// Longest sleep before the flag is read again, in milliseconds.
 const NAP_MILLIS: libc::c_int = 50;
@@ -61,31 +63,16 @@ impl Read for Awaited {
 /// Sleeps until there are bytes, a signal comes or the time is over. Gives whether the other end is gone, so that no
 /// bytes will come any more: a terminal that was closed.
 pub fn is_closed_within(descriptor: BorrowedFd<'_>, limit: Duration) -> io::Result<bool> {
-    let mut watched = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let millis = libc::c_int::try_from(limit.as_millis()).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the pointer is to one structure of ours, which lives across the call.
-    let ready = unsafe { libc::poll(&mut watched, 1, millis) };
-    match io::Error::last_os_error() {
-        error if ready < 0 && error.kind() != io::ErrorKind::Interrupted => Err(error),
-        _ => Ok(ready > 0 && watched.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0),
-    }
+    Ok(poll(descriptor, millis)? & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0)
 }
 
 /// Sleeps until there are bytes, or no more will come; errors when it is called off.
 fn wait(file: &File) -> io::Result<()> {
     loop {
         unless_called_off()?;
-        let mut watched = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the pointer is to one structure of ours, which lives across the call.
-        let ready = unsafe { libc::poll(&mut watched, 1, NAP_MILLIS) };
-        if ready > 0 {
+        if poll(file.as_fd(), NAP_MILLIS)? != 0 {
             return Ok(());
-        }
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
         }
     }
 }

@@ -14,6 +14,7 @@ use thiserror::Error;
 use super::device_number::DeviceNumber;
 use super::mount::Mount;
 use super::target::Target;
+use crate::host::bracketed;
 
 /// Bytes of a sector in `/sys/dev/block/*/stat`, whatever the device's own sectors are
 /// (`Documentation/block/stat.rst`).
@@ -122,13 +123,24 @@ impl BlockDevice {
     /// The devices that hold the data: those under a device mapper, a RAID or the file of a loop device, and the device
     /// itself where nothing stands under it. What a layer in between keeps in memory never reaches their counters.
     pub fn bottom(&self) -> Result<Vec<BlockDevice>, NoBlockDevice> {
-        let entry = entry_of(self.number);
-        let disk = if entry.join("partition").exists() { entry.join("..") } else { entry };
-        let beneath = match backing_file(&disk) {
-            Some(path) => under_backing_file(&path)?,
-            None => slaves(&disk)?,
-        };
+        let beneath = self.beneath()?;
         if beneath.is_empty() { Ok(vec![self.clone()]) } else { BlockDevice::bottom_of(&beneath) }
+    }
+
+    /// Whether this device, or one on the way to those that hold the data, is a device mapper's. It may answer a read
+    /// by itself, as a thin volume does for blocks that were never written.
+    pub fn is_mapped(&self) -> bool {
+        let is_mapped_below = || self.beneath().is_ok_and(|beneath| beneath.iter().any(BlockDevice::is_mapped));
+        disk_of(&entry_of(self.number)).join("dm").exists() || is_mapped_below()
+    }
+
+    /// The devices that this one puts together or takes its blocks from; none where nothing stands under it.
+    fn beneath(&self) -> Result<Vec<BlockDevice>, NoBlockDevice> {
+        let disk = disk_of(&entry_of(self.number));
+        match backing_file(&disk) {
+            Some(path) => under_backing_file(&path),
+            None => numbers_in(&disk.join("slaves")).into_iter().map(BlockDevice::listed).collect(),
+        }
     }
 
     /// The present counts; `None` if the kernel does not count (`queue/iostats` is 0) or report.
@@ -144,8 +156,7 @@ impl BlockDevice {
     fn read(number: DeviceNumber, entry: &Path) -> Option<BlockDevice> {
         let uevent = fs::read_to_string(entry.join("uevent")).ok()?;
         let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="))?.to_string();
-        // A partition has no queue of its own. The kernel follows the link before it goes up.
-        let queue = if entry.join("partition").exists() { entry.join("../queue") } else { entry.join("queue") };
+        let queue = disk_of(entry).join("queue");
         let text = |file: &str| fs::read_to_string(queue.join(file)).ok();
         let value = |file: &str| text(file).and_then(|text| text.trim().parse::<u64>().ok());
         Some(BlockDevice {
@@ -161,6 +172,12 @@ impl BlockDevice {
 
 fn entry_of(number: DeviceNumber) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{number}"))
+}
+
+/// The entry of the whole disk: a partition has no queue and no layers of its own. The kernel follows the link before
+/// it goes up.
+fn disk_of(entry: &Path) -> PathBuf {
+    if entry.join("partition").exists() { entry.join("..") } else { entry.into() }
 }
 
 /// The device under a file. Major 0 marks file systems with a number of their own making: btrfs stands on a device
@@ -195,11 +212,6 @@ fn under_backing_file(path: &Path) -> Result<Vec<BlockDevice>, NoBlockDevice> {
     }
 }
 
-/// The devices that a device mapper or a RAID puts together; none for any other.
-fn slaves(disk: &Path) -> Result<Vec<BlockDevice>, NoBlockDevice> {
-    numbers_in(&disk.join("slaves")).into_iter().map(BlockDevice::listed).collect()
-}
-
 /// The devices of the btrfs that this one belongs to, itself included; none where it belongs to none.
 fn devices_of_btrfs(root: &Path, number: DeviceNumber) -> Vec<DeviceNumber> {
     let systems = fs::read_dir(root).into_iter().flatten().flatten();
@@ -223,8 +235,7 @@ fn number_of_node(path: &Path) -> Option<DeviceNumber> {
 
 /// The name in brackets of `none [mq-deadline] kyber`, or the whole when nothing can be chosen.
 fn scheduler_in_use(text: &str) -> String {
-    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    chosen.map_or(text.trim(), |(name, _)| name).to_string()
+    bracketed(text).unwrap_or_else(|| text.trim().into())
 }
 
 /// Reads the line of `stat`, which begins with reads, merges and sectors of reads.

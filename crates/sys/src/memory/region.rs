@@ -32,7 +32,8 @@ pub struct Region {
 
 // SAFETY: a region owns its mapping alone; nothing in it is tied to a thread.
 unsafe impl Send for Region {}
-// SAFETY: shared references give only `&[u8]` views; writing needs `&mut`.
+// SAFETY: shared references give `&[u8]` views and an address. Who writes through the address, as the pool's frames and
+// the kernel do, has these bytes to itself and makes no view meanwhile; all other writing needs `&mut`.
 unsafe impl Sync for Region {}
 
 impl Region {
@@ -70,7 +71,8 @@ impl Region {
 
     /// Bytes of the region.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the range is mapped, initialised by the kernel with zeros, and lives as long as `self`.
+        // SAFETY: the range is mapped, initialised by the kernel with zeros, and lives as long as `self`. Owners that
+        // write through `start` make no view.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 

@@ -52,7 +52,10 @@ impl SharedMapping {
     pub fn word(&self, address: u64) -> Option<u32> {
         let word = self.words(address, WORD)?;
         // SAFETY: `words` has found one there.
-        Some(unsafe { &*word }.load(Ordering::Acquire))
+        let found = unsafe { &*word }.load(Ordering::Relaxed);
+        // Memory that may only be read allows no other load than a relaxed one.
+        fence(Ordering::Acquire);
+        Some(found)
     }
 
     /// Copies what stands at an address of the other process, word by word; whether all of it is in the mapping. What

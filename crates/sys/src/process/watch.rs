@@ -1,9 +1,9 @@
 //! Watching another process: whether it runs, what it is called, and sleeping until it ends.
 
-use std::fs;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// Longest sleep before the stop flag is read again.
 pub(super) const NAP_MAX: Duration = Duration::from_millis(100);
@@ -49,16 +49,28 @@ pub(super) fn sleep_until_gone(pidfd: Option<&OwnedFd>, nap: Duration) -> bool {
         std::thread::sleep(nap.min(Duration::from_millis(1)));
         return false;
     };
-    let mut watched = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let millis = libc::c_int::try_from(nap.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
-    // SAFETY: the pointer is to one structure of ours, which lives across the call.
-    let ready = unsafe { libc::poll(&mut watched, 1, millis) };
+    let has_ended = poll(pidfd.as_fd(), millis).is_ok_and(|said| said != 0);
     // A process that has ended leaves its descriptor readable: without a nap the callers' loops would spin until the
     // parent has taken its exit code.
-    if ready > 0 {
+    if has_ended {
         std::thread::sleep(Duration::from_micros(50));
     }
-    ready > 0
+    has_ended
+}
+
+/// Sleeps until a descriptor can be read, a signal comes or the time is over; what the kernel says of the descriptor,
+/// which is 0 where it says nothing.
+pub(crate) fn poll(descriptor: BorrowedFd<'_>, millis: libc::c_int) -> io::Result<libc::c_short> {
+    let mut watched = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the pointer is to one structure of ours, which lives across the call.
+    match unsafe { libc::poll(&mut watched, 1, millis) } {
+        0.. => Ok(watched.revents),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            error => Err(error),
+        },
+    }
 }
 
 /// The fields of `/proc/PID/stat` from the third, the state, on. The second is the name, which may hold anything.

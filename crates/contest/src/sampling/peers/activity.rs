@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
 use measure::quantity::counted;
 
-use super::program::{Asked, Running, folder, version_of};
+use super::program::{Asked, Beside, Running, folder, version_of};
 use crate::private_postgres::PrivatePostgres;
 use crate::sampling::profiler::{Profiler, Seen, UnderWay};
 
@@ -22,11 +21,6 @@ pub(super) struct Activity {
     pub(super) program: Result<PathBuf, String>,
 }
 
-struct Drawing {
-    running: Running,
-    begun: Instant,
-}
-
 impl Profiler for Activity {
     fn name(&self) -> &'static str {
         "pg_activity, every 2 s"
@@ -34,10 +28,6 @@ impl Profiler for Activity {
 
     fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
         version_of(&self.program.clone()?).map(Some)
-    }
-
-    fn is_there(&self) -> Result<(), String> {
-        self.program.clone().map(drop)
     }
 
     fn begin(&self, server: &PrivatePostgres, _: u64) -> Result<Box<dyn UnderWay>, String> {
@@ -53,27 +43,15 @@ impl Profiler for Activity {
         let mut command = Command::new("script");
         command.args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"]);
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
-        let begun = Instant::now();
-        Ok(Box::new(Drawing { running: Running::start("pg_activity", command, folder)?, begun }))
+        let running = Running::start("pg_activity", command, folder)?;
+        Ok(Box::new(Beside { running, asked: Asked::Key(b'q'), application: Some("pg_activity"), seen }))
     }
 }
 
-impl UnderWay for Drawing {
-    fn processes(&self) -> Vec<u32> {
-        vec![self.running.process()]
-    }
-
-    fn application(&self) -> Option<&'static str> {
-        Some("pg_activity")
-    }
-
-    fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {
-        let elapsed = self.begun.elapsed().as_secs_f64();
-        self.running.end(Asked::Key(b'q'))?;
-        let csv = fs::read(self.running.folder().join(FILE)).unwrap_or_default();
-        let looks = self.running.output().matches(ONCE_A_PAGE).count() as f64;
-        Ok(Seen { rate: Some(looks / elapsed), shown: shown(&String::from_utf8_lossy(&csv)) })
-    }
+fn seen(running: &Running, elapsed: f64) -> Result<Seen, String> {
+    let csv = fs::read(running.folder().join(FILE)).unwrap_or_default();
+    let looks = running.output().matches(ONCE_A_PAGE).count() as f64;
+    Ok(Seen { rate: Some(looks / elapsed), shown: shown(&String::from_utf8_lossy(&csv)) })
 }
 
 /// What the rows say, one for each session that ran a statement at a look.

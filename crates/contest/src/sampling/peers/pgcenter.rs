@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
 use sys::process::Signal;
 
-use super::program::{Asked, Running, folder, version_of};
+use super::program::{Asked, Beside, Running, folder, version_of};
 use crate::private_postgres::PrivatePostgres;
 use crate::program::{argv, output_of};
 use crate::sampling::profiler::{Profiler, Seen, UnderWay};
@@ -19,12 +18,6 @@ pub(super) struct Pgcenter {
     pub(super) program: Result<PathBuf, String>,
 }
 
-/// It has a session of its own for each look, which ends with it.
-struct Recording {
-    running: Running,
-    begun: Instant,
-}
-
 impl Profiler for Pgcenter {
     fn name(&self) -> &'static str {
         "pgcenter record, every second"
@@ -34,36 +27,24 @@ impl Profiler for Pgcenter {
         version_of(&self.program.clone()?).map(Some)
     }
 
-    fn is_there(&self) -> Result<(), String> {
-        self.program.clone().map(drop)
-    }
-
     fn begin(&self, server: &PrivatePostgres, _: u64) -> Result<Box<dyn UnderWay>, String> {
         let socket = server.connect()?.value("SHOW unix_socket_directories")?;
         let folder = folder()?;
         let mut command = Command::new(self.program.clone()?);
         command.args(["record", "--interval=1s", "--port=5432", "--username=postgres", "--dbname=postgres"]);
         command.arg(format!("--host={}", parameter(&socket))).arg("--file").arg(folder.path().join(FILE));
-        let begun = Instant::now();
-        Ok(Box::new(Recording { running: Running::start("pgcenter", command, folder)?, begun }))
+        let running = Running::start("pgcenter", command, folder)?;
+        // It has a session of its own for each look, which ends with it.
+        Ok(Box::new(Beside { running, asked: Asked::Signal(Signal::INT), application: None, seen }))
     }
 }
 
-impl UnderWay for Recording {
-    fn processes(&self) -> Vec<u32> {
-        vec![self.running.process()]
-    }
-
-    fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {
-        let elapsed = self.begun.elapsed().as_secs_f64();
-        self.running.end(Asked::Signal(Signal::INT))?;
-        let file = self.running.folder().join(FILE).display().to_string();
-        let files = output_of(&argv(["tar".into(), "--list".into(), format!("--file={file}")]))?;
-        let looks = looks_of(&files);
-        let views = files.lines().count().checked_div(looks).unwrap_or(0);
-        let shown = format!("{views} views of statistics at each look");
-        Ok(Seen { rate: Some(looks as f64 / elapsed), shown })
-    }
+fn seen(running: &Running, elapsed: f64) -> Result<Seen, String> {
+    let file = running.folder().join(FILE).display().to_string();
+    let files = output_of(&argv(["tar".into(), "--list".into(), format!("--file={file}")]))?;
+    let looks = looks_of(&files);
+    let views = files.lines().count().checked_div(looks).unwrap_or(0);
+    Ok(Seen { rate: Some(looks as f64 / elapsed), shown: format!("{views} views of statistics at each look") })
 }
 
 /// A value as it stands in the program's own list of parameters (`host=VALUE port=5432`), in which a blank ends one

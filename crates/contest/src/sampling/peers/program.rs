@@ -5,12 +5,14 @@ use std::io::{self, PipeWriter, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sys::process::{BoundChild, Signal};
 use tempfile::TempDir;
 
+use crate::private_postgres::PrivatePostgres;
 use crate::program::{argv, output_of};
+use crate::sampling::profiler::{Seen, UnderWay};
 
 /// Until it samples.
 const BEFORE: Duration = Duration::from_millis(2500);
@@ -27,6 +29,33 @@ pub(super) struct Running {
     child: BoundChild,
     keyboard: PipeWriter,
     folder: TempDir,
+    begun: Instant,
+}
+
+/// A program beside a load.
+pub(super) struct Beside {
+    pub(super) running: Running,
+    pub(super) asked: Asked,
+    /// What its sessions call themselves, where it has some that last.
+    pub(super) application: Option<&'static str>,
+    /// What it found out in this number of seconds.
+    pub(super) seen: fn(&Running, f64) -> Result<Seen, String>,
+}
+
+impl UnderWay for Beside {
+    fn processes(&self) -> Vec<u32> {
+        vec![self.running.child.id()]
+    }
+
+    fn application(&self) -> Option<&'static str> {
+        self.application
+    }
+
+    fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {
+        let elapsed = self.running.begun.elapsed().as_secs_f64();
+        self.running.end(self.asked)?;
+        (self.seen)(&self.running, elapsed)
+    }
 }
 
 /// How a program is asked to end.
@@ -63,16 +92,11 @@ impl Running {
     }
 
     fn spawn(name: &'static str, mut command: Command, folder: TempDir) -> io::Result<Running> {
-        let (input, keyboard) = io::pipe()?;
+        let (begun, (input, keyboard)) = (Instant::now(), io::pipe()?);
         command.stdin(input);
         command.stdout(File::create(folder.path().join("output"))?);
         command.stderr(File::create(folder.path().join("errors"))?);
-        Ok(Running { name, child: BoundChild::spawn(command, None, Signal::TERM)?, keyboard, folder })
-    }
-
-    /// Its process.
-    pub(super) fn process(&self) -> u32 {
-        self.child.id()
+        Ok(Running { name, child: BoundChild::spawn(command, None, Signal::TERM)?, keyboard, folder, begun })
     }
 
     /// Where its files are.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::program::{Asked, Running, folder};
+use super::program::{Asked, Beside, Running, folder};
 use crate::private_postgres::PrivatePostgres;
 use crate::sampling::profiler::{Profiler, Seen, UnderWay};
 
@@ -19,10 +19,6 @@ pub(super) struct WaitTracer {
     name: &'static str,
     mode: &'static str,
     program: Result<PathBuf, String>,
-}
-
-struct Tracing {
-    running: Running,
 }
 
 impl WaitTracer {
@@ -42,28 +38,18 @@ impl Profiler for WaitTracer {
         self.name
     }
 
-    fn is_there(&self) -> Result<(), String> {
-        self.program.clone().map(drop)
-    }
-
     fn begin(&self, server: &PrivatePostgres, seconds: u64) -> Result<Box<dyn UnderWay>, String> {
         let process = server.first_process(&mut server.connect()?)?;
         let mut command = Command::new(self.program.clone()?);
         // One page over all the time.
         command.args([self.mode, "--view=system_event", "--format=text", "--count=1"]);
         command.arg(format!("--pid={process}")).arg(format!("--interval={}", seconds + AROUND));
-        Ok(Box::new(Tracing { running: Running::start("pg_wait_tracer", command, folder()?)? }))
-    }
-}
-
-impl UnderWay for Tracing {
-    fn processes(&self) -> Vec<u32> {
-        vec![self.running.process()]
-    }
-
-    fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {
-        self.running.end(Asked::Not)?;
-        Ok(Seen { rate: None, shown: shown(&self.running.output()) })
+        Ok(Box::new(Beside {
+            running: Running::start("pg_wait_tracer", command, folder()?)?,
+            asked: Asked::Not,
+            application: None,
+            seen: |running, _| Ok(Seen { rate: None, shown: shown(&running.output()) }),
+        }))
     }
 }
 

@@ -763,7 +763,8 @@ fn a_plan_that_the_sessions_limit_ended_is_not_answered_with_an_option_that_does
     };
     assert!(said(EndedBy::TimeLimit).contains("use a larger --time-limit."));
     let session = said(EndedBy::StatementTimeout);
-    assert!(session.contains("use a larger --statement-timeout, unless the limit is the role's own"), "{session}");
+    let longer = "use a larger --statement-timeout, unless the limit is a statement_timeout in options= of the address";
+    assert!(session.contains(longer), "{session}");
     assert!(!session.contains("--time-limit"), "{session}");
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use measure::Statistics;
 use sides::proptest::collection::vec;
 use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -95,6 +94,72 @@ fn blocks_of_a_small_file_that_were_read_many_times_are_not_passed_over_in_silen
     assert!(few.contains(" Each block was read 100 times on average, and a cache of the storage"), "{few}");
     for (blocks, tier) in [(14_500, Tier::Storage), (8000, Tier::Storage), (145, Tier::PageCache)] {
         assert!(!said(blocks, tier).contains("on average"), "{blocks}");
+    }
+}
+
+#[test]
+fn places_of_a_small_file_are_not_drawn_from_one_block_or_one_request_without_a_word() {
+    let place = |blocks: u64| {
+        let mut one = measured(40.0, Some(250.0), Some(Tier::Storage));
+        one.cases[0].parameters.extend([disk::parameters::SPAN.of(blocks * 8192)]);
+        one.cases[0].metrics.push(reads::READS.count("loop", 14_500));
+        one
+    };
+    let several = Workload { stop_after: StopAfter::Reads(2), ..WORKLOAD };
+    let one_block = small_places([&several, &WORKLOAD], &[place(1), place(14_500)]);
+    assert!(one_block.starts_with(" Each block of a place was read up to 14"), "{one_block}");
+    assert!(one_block.ends_with("The bandwidth of each place is that of one request."), "{one_block}");
+    assert_eq!(small_places([&several, &several], &[place(14_500), place(8000)]), "");
+}
+
+#[test]
+fn a_mean_above_the_99th_percentile_is_not_left_without_its_reason() {
+    let said = |mean: f64| {
+        let mut one = measured(1.2, Some(250.0), Some(Tier::PageCache));
+        let statistics = &mut one.cases[0].metrics[1].statistics;
+        *statistics = Statistics { mean, p99: Some(2.0), max: 40_000.0, ..*statistics };
+        whole(&WORKLOAD, &[("a".into(), one)])[0].message.clone()
+    };
+    let few = said(4.5);
+    assert!(few.contains(" The mean of 4.50 µs is more than 99 of 100 reads take, because a few took far"), "{few}");
+    assert!(few.contains("longer, up to 40.0 ms.") && !said(1.9).contains("The mean"), "{few}");
+    let mut of_zones = in_zones([5.0, 5.0, 15.0].map(|time| Some((time, time))));
+    let statistics = &mut of_zones[1].1.cases[0].metrics[1].statistics;
+    *statistics = Statistics { p99: Some(4e3), ..*statistics };
+    let few = zones(&published_with(2), Extent::Device, &of_zones).unwrap().message;
+    assert!(few.contains(". In zone inner, the mean of 5.00 ms is more") && !few.contains("zone outer, the"), "{few}");
+}
+
+#[test]
+fn a_rate_that_is_not_reads_over_the_elapsed_time_says_over_which_time_it_is() {
+    let said = |source: &str| {
+        let mut one = measured(40.0, Some(10.0), Some(Tier::Storage));
+        one.cases[0].metrics[0].source = source.into();
+        whole(&WORKLOAD, &[("a".into(), one)])[0].message.clone()
+    };
+    let few = said(BY_SCHEDULE);
+    assert!(few.contains(": 10.0 reads a second over the time of their schedule. Storage served"), "{few}");
+    assert!(said("clock").contains(": 10.0 reads a second. Storage served"));
+}
+
+#[test]
+fn zones_that_a_lasting_change_cuts_are_not_compared_by_parts_of_other_turns() {
+    let windows = reads::IOPS.of_samples("windows", &[199.0, 200.0, 201.0, 199.0, 200.0, 201.0]).unwrap();
+    let zone = |tier: Option<Tier>, parts: usize| {
+        let mut one = Measured::of(vec![windows.clone(), reads::READ_LATENCY.single("clock", 5e3)], tier);
+        one.cases = vec![one.cases[0].clone(); parts];
+        one
+    };
+    let said = |tier: Option<Tier>, parts: [usize; 2]| {
+        let all = [(Zone::Outer, parts[0]), (Zone::Inner, parts[1])].map(|(name, parts)| (name, zone(tier, parts)));
+        zones(&published_with(2), Extent::Device, &all).unwrap().message
+    };
+    for parts in [[2, 1], [1, 2], [2, 2]] {
+        let cut = said(Some(Tier::Storage), parts);
+        assert!(cut.starts_with("The zones are not compared, because") && !cut.contains("times as much"), "{cut}");
+    }
+    for (tier, parts) in [(Some(Tier::Storage), [1, 1]), (None, [1, 2])] {
+        assert!(said(tier, parts).contains("1.00 times as much in the inner zone"), "{tier:?}");
     }
 }
 

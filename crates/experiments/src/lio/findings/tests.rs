@@ -309,7 +309,7 @@ fn cycles_of_a_counter_that_took_turns_with_others_are_not_absent_in_silence() {
 }
 
 fn of_subjects(found: &[Found]) -> Vec<Finding> {
-    Kept::found(|journal| against::report(found, journal))
+    Kept::found(|journal| against::report(found, None, journal))
 }
 
 fn subject(name: &str, is_difference: bool, cases: Vec<Measured>) -> Found {

@@ -108,7 +108,7 @@ fn manner() -> Vec<Reading> {
     let not_reached = reading(
         row::RATE_NOT_REACHED,
         (prop_oneof![Just(0.0), 1.0..1e6], 0.5..1.2),
-        |(asked, part)| rate_not_reached(*asked, asked * part, 0.0),
+        |(asked, part)| rate_not_reached(*asked, asked * part, (None, 1.0)),
         |(asked, part)| {
             let figures = || format!("reached {} of the {} reads", three_digits(asked * part), three_digits(*asked));
             (*asked > 0.0 && *part < 0.95).then(|| says![figures()])
@@ -187,9 +187,18 @@ fn what_served_reads_and_what_they_found_is_said_where_it_holds_and_nowhere_else
 #[test]
 fn reads_that_are_still_in_flight_at_the_end_do_not_make_a_rate_that_was_held_a_missed_one() {
     // Each takes 0.2 of 2 s, so that those begun in the last tenth are not counted.
-    assert_eq!(rate_not_reached(100.0, 90.0, 0.1), None);
-    assert!(rate_not_reached(100.0, 90.0, 0.0).is_some() && rate_not_reached(100.0, 80.0, 0.1).is_some());
-    assert_eq!(rate_not_reached(100.0, 1.0, 3.0), None, "a read that takes longer than the run shows no rate");
+    let found = |reached: f64, service: f64| rate_not_reached(100.0, reached, (Some(service), 2.0));
+    assert_eq!(found(90.0, 0.2), None);
+    assert!(found(90.0, 0.0).is_some() && found(80.0, 0.2).is_some());
+    assert_eq!(found(1.0, 6.0), None, "a read that takes longer than the run shows no rate");
+}
+
+#[test]
+fn the_sentence_on_a_rate_that_was_not_reached_names_no_figure_that_the_page_lacks() {
+    let said = |service| rate_not_reached(100.0, 50.0, (service, 2.0)).unwrap().message;
+    let known = said(Some(0.02));
+    assert!(known.contains("as the run lasts; from submission, a read took 20.0 ms on average. Give a"), "{known}");
+    assert!(said(None).contains("as long as the run lasts. Give a lower --rate") && !known.contains("service_time"));
 }
 
 #[test]

@@ -146,6 +146,20 @@ fn three_slow_reads_of_256_make_no_volume_a_lazily_loaded_one() {
 }
 
 #[test]
+fn a_first_read_that_memory_served_is_not_held_against_a_later_one_of_the_storage() {
+    let ids = |tier: Tier| {
+        let [first, again] = [(1.0, tier), (100.0, Tier::Storage)]
+            .map(|(micros, tier)| measured(256, (micros, micros), None, Some(tier)));
+        let passes = [(Pass::FirstTouch, 1, first), (Pass::StorageCached, 1, again)];
+        report(("a.dat", 8192), false, &passes).into_iter().map(|finding| finding.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(Tier::Storage), ["answer-roundtrip", "answer-first-touch"]);
+    for tier in [Tier::PageCache, Tier::Mixed { from_storage: 0.5 }, Tier::Unknown] {
+        assert_eq!(ids(tier), ["answer-roundtrip"], "{tier:?}");
+    }
+}
+
+#[test]
 fn each_sentence_about_one_of_several_paths_names_it() {
     let pass = |pass, blocks, micros| (pass, blocks, measured(16, (micros, micros), None, Some(Tier::Storage)));
     let passes = [(Pass::FirstTouch, 1, 200.0), (Pass::StorageCached, 1, 100.0), (Pass::StorageCached, 8, 200.0)];

@@ -39,7 +39,8 @@ fn largest_class() -> Reading {
         let mut large = parts.iter().filter(|(part, _)| *part > 0 && part * 10 >= served);
         let (first, class) = large.next().filter(|_| served > 0)?;
         let whole = format_nanos(1e3 * served as f64);
-        let first = format!("Largest class: {class}, {} % of the response time of {whole}", percent(*first, served));
+        let what = if class.starts_with("unaccounted") { "part" } else { "class" };
+        let first = format!("Largest {what}: {class}, {} % of the response time of {whole}", percent(*first, served));
         Some(match large.next() {
             Some((next, class)) => says![format!("{first}; then {class}, {} %.", percent(*next, served))],
             None => says![first + "."],
@@ -56,8 +57,8 @@ fn untraced_class() -> Reading {
     };
     reading(row::ANSWER_CLASS, -20..50_i64, of, |within| match within {
         ..=-10 => None,
-        11.. => Some(says!["Largest class: not traced, within calls, "]),
-        _ => Some(says!["Largest class: "]),
+        11.. => Some(says!["Largest part: not traced, within calls, "]),
+        _ => Some(says!["Largest class: CPU, "]),
     })
 }
 
@@ -177,9 +178,10 @@ fn says_of_ends((ends, waits, waited, cpu, (sessions, elapsed)): &Ends) -> (bool
         counted(rollbacks, "rollback", "rollbacks"),
         counted(read_only, "end of a transaction", "ends of transactions")
     )];
-    // Without stamps, the time of several sessions is not how long they took.
-    let took = elapsed.filter(|elapsed| *elapsed > 0).or((*sessions == 1).then_some(cpu + waited));
-    match took.filter(|took| commits > 0 && *took > 0) {
+    // Without stamps, the time of several sessions is not how long they took, and with stamps no more than that.
+    let by_clock = elapsed.filter(|elapsed| *elapsed > 0);
+    let recorded = Some(cpu + waited).filter(|time| *time > 0 && (by_clock.is_some() || *sessions == 1));
+    match by_clock.into_iter().chain(recorded).min().filter(|_| commits > 0) {
         Some(took) => said.push(format!("; {} commits a second", three_digits(commits as f64 / (took as f64 / 1e6)))),
         None if *waits > 0 => said.push(format!("without a change; {} of log", grouped(*waits))),
         None => said.push("without a change.".into()),

@@ -204,12 +204,12 @@ const EVIDENCE: [(Evidence, &str); 6] = [
     (Evidence::Version, "(its release is older than 9) and"),
     (Evidence::Epoch, "(only then does the clock agree with a stamp of the wall clock) and"),
     (
-        Evidence::Slope { seconds: 61.4, ratio: 1.02399 },
-        "(against the wall clock a unit lasts 1.0240 µs, over 61 s) and",
+        Evidence::Slope { seconds: 86_461.4, ratio: 1.02399 },
+        "(against the wall clock a unit lasts 1.0240 µs, over 86\u{202f}461 s) and",
     ),
     (
-        Evidence::LockTimer { waits: 3, mean: 976_562.4 },
-        "(3 sleeps of whole seconds last 976\u{202f}562 units each) and",
+        Evidence::LockTimer { waits: 3_000, mean: 976_562.4 },
+        "(3\u{202f}000 sleeps of whole seconds last 976\u{202f}562 units each) and",
     ),
 ];
 

@@ -100,7 +100,7 @@ impl MissCurve {
     }
 
     fn left_out_finding(&self) -> Option<Finding> {
-        let (past, unnamed) = (self.past_cache(), self.without_address());
+        let (past, unnamed) = (self.past_cache, self.without_address);
         let mut parts = Vec::new();
         if past.requests > 0 {
             parts.push(counted(past.requests, "read", "reads") + " past the buffer cache");

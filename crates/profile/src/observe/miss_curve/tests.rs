@@ -124,8 +124,8 @@ fn every_block_of_a_request_counts_and_reads_past_the_cache_do_not() {
     hear(&context, &wait(3, 700, [2, 39, 39]), |wait, time| curve.add(wait, time));
     hear(&context, &wait(4, 700, [201, 39, 31]), |wait, time| curve.add(wait, time));
     assert_eq!((curve.reads(), curve.distinct_blocks()), (9, 8.0));
-    assert_eq!(curve.past_cache(), Reading { requests: 1, blocks: 8 });
-    assert_eq!(curve.without_address(), Reading { requests: 1, blocks: 39 });
+    assert_eq!(curve.past_cache, Reading { requests: 1, blocks: 8 });
+    assert_eq!(curve.without_address, Reading { requests: 1, blocks: 39 });
     let again = curve.read_again().unwrap();
     assert_eq!((again.reads, again.time), (1.0, Ticks::from_micros(50)));
 }

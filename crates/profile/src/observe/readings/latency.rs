@@ -104,22 +104,21 @@ impl LatencyDistribution {
         let max = self.max.micros();
         let mean = self.time.micros() / self.count as f64;
         let variance = (self.squares - self.time.micros() * mean) / (self.count.max(2) - 1) as f64;
-        let quantile = |fraction| self.quantile(fraction).clamp(min, max);
-        Some(statistics(self.count, (min, max), mean, variance.max(0.0), quantile))
+        let values = || self.buckets().map(|bucket| (bucket.time.micros() / bucket.count as f64, bucket.count));
+        let at = |fraction| quantile(values(), self.count, fraction).map_or(max, |value| value.clamp(min, max));
+        Some(statistics(self.count, (min, max), mean, variance.max(0.0), at))
     }
+}
 
-    /// The value in µs that at least `fraction` of the latencies do not exceed.
-    fn quantile(&self, fraction: f64) -> f64 {
-        let rank = (fraction * self.count as f64).ceil() as u64;
-        let mut seen = 0;
-        for bucket in self.buckets() {
-            seen += bucket.count;
-            if seen >= rank {
-                return bucket.time.micros() / bucket.count as f64;
-            }
-        }
-        self.max.micros()
-    }
+/// The first of ascending values, each with how often it came, that at least `fraction` of all `count` do not exceed.
+pub(super) fn quantile(mut values: impl Iterator<Item = (f64, u64)>, count: u64, fraction: f64) -> Option<f64> {
+    let rank = (fraction * count as f64).ceil() as u64;
+    let mut seen = 0;
+    let reached = values.find(|(_, count)| {
+        seen += count;
+        seen >= rank
+    });
+    reached.map(|(value, _)| value)
 }
 
 /// Statistics whose parts are known; quantiles as far as there are enough values for them.

@@ -6,6 +6,8 @@
 //! kernel) and 3.3 (variance of the estimate); the order in which hills are merged is that of their persistence
 //! (Edelsbrunner, Letscher, Zomorodian, 2002).
 
+use super::latency::quantile;
+
 /// Points of the grid in one power of two.
 const GRID_PER_OCTAVE: f64 = 32.0;
 
@@ -148,14 +150,8 @@ fn kernel_width(values: &[Weighted], count: u64) -> f64 {
     let log = |weighted: &Weighted| weighted.value.log2();
     let mean = values.iter().map(|weighted| log(weighted) * weighted.count as f64).sum::<f64>() / n;
     let squares: f64 = values.iter().map(|weighted| (log(weighted) - mean).powi(2) * weighted.count as f64).sum();
-    let quartile = |part: f64| {
-        let mut seen = 0;
-        let reached = values.iter().find(|weighted| {
-            seen += weighted.count;
-            seen as f64 >= part * n
-        });
-        reached.map_or(mean, log)
-    };
+    let logs = || values.iter().map(|weighted| (log(weighted), weighted.count));
+    let quartile = |part| quantile(logs(), count, part).unwrap_or(mean);
     let spread = ((quartile(0.75) - quartile(0.25)) / 1.34).min((squares / n).sqrt());
     (0.9 * spread * n.powf(-0.2)).clamp(WIDTH_MIN, WIDTH_MAX)
 }

@@ -2,7 +2,7 @@
 
 use measure::Statistics;
 
-use super::latency::statistics;
+use super::latency::{quantile, statistics};
 use crate::event::Ticks;
 use crate::event::block_wait::{BLOCKS_PER_REQUEST_MAX, BlockWait};
 
@@ -62,16 +62,9 @@ impl RequestSizes {
         let (min, max) = (sizes().next()?.0 as f64, sizes().next_back()?.0 as f64);
         let mean = self.blocks() as f64 / count as f64;
         let squares: f64 = sizes().map(|(blocks, count)| (blocks as f64 - mean).powi(2) * *count as f64).sum();
-        let quantile = |fraction: f64| {
-            let rank = (fraction * count as f64).ceil() as u64;
-            let mut seen = 0;
-            let reached = sizes().find(|(_, count)| {
-                seen += **count;
-                seen >= rank
-            });
-            reached.map_or(max, |(blocks, _)| blocks as f64)
-        };
-        Some(statistics(count, (min, max), mean, squares / (count.max(2) - 1) as f64, quantile))
+        let values = || sizes().map(|(blocks, count)| (blocks as f64, *count));
+        let at = |fraction| quantile(values(), count, fraction).unwrap_or(max);
+        Some(statistics(count, (min, max), mean, squares / (count.max(2) - 1) as f64, at))
     }
 }
 

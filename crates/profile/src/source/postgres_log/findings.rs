@@ -7,6 +7,7 @@ use measure::schema::logs::findings as row;
 use measure::schema::profile::findings::FOLDED_INCLUSIVE;
 
 use crate::event::{Ticks, Unread};
+use crate::source::contract::Unmeasured;
 
 /// What a log cannot know: the reader of a profile made from one has to know it.
 pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
@@ -26,26 +27,6 @@ pub(super) const TOO_DEEP: &str = "plans with more levels or nodes than are read
 /// Time zones that are named at most, and letters of such a name: a damaged log could have any number.
 const ZONES_MAX: usize = 8;
 const ZONE_LETTERS_MAX: usize = 16;
-
-/// The metrics that a log without figures has not measured; all but the first are those that a log without blocks has
-/// not.
-const UNMEASURED: &[&str] = &[
-    "rows",
-    "physical_reads",
-    "logical_reads",
-    "consistent_gets",
-    "current_gets",
-    "own_physical_reads",
-    "own_consistent_gets",
-    "own_current_gets",
-    "inclusive_physical_reads",
-    "inclusive_consistent_gets",
-    "inclusive_current_gets",
-    "gets",
-    "inclusive_gets",
-    "physical_writes",
-    "inclusive_physical_writes",
-];
 
 /// What was found in logs, and what a reader of their figures has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,13 +80,13 @@ impl LogSummary {
         is_bound.then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
     }
 
-    /// The metrics that no execution has figures for: a zero in their place would be a measurement.
-    pub(super) fn unknown(&self) -> &'static [&'static str] {
-        match self.plans {
-            0 => &[],
-            plans if plans == self.unmeasured => UNMEASURED,
-            plans if plans == self.unmeasured + self.without_blocks => &UNMEASURED[1..],
-            _ => &[],
+    /// What no execution has figures for.
+    pub(super) fn unmeasured(&self) -> Unmeasured {
+        let is_in_none = |lacking: u64| self.plans > 0 && self.plans == self.unmeasured + lacking;
+        Unmeasured {
+            rows: is_in_none(0),
+            blocks: is_in_none(self.without_blocks),
+            line_times: is_in_none(self.without_node_times),
         }
     }
 
@@ -171,6 +152,16 @@ fn consequence(finding: &FindingSpec, is_explained: bool) -> &'static str {
     }
 }
 
+/// What the sums are that some executions are missing from.
+fn lower_bound(finding: &FindingSpec) -> &'static str {
+    match *finding {
+        row::NO_FIGURES => " Rows, gets and reads are those of the other executions: there were at least as many.",
+        row::NO_BLOCKS => " Gets and reads are those of the other executions: there were at least as many.",
+        row::NO_NODE_TIMES => " Times of plan lines are those of the other executions: each took at least as long.",
+        _ => "",
+    }
+}
+
 /// What the log holds, or why it holds no plan that can be read.
 fn of_plans(logs: &LogSummary) -> Finding {
     let has = |kind: &&str| logs.unread.iter().any(|unread| unread.kind == *kind);
@@ -214,8 +205,9 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
         let count = count(logs);
         if count > 0 {
             let what = if count == 1 { one } else { many };
-            let message = format!("{} of {executions} {what}{}.", grouped(count), consequence(&finding, is_explained));
-            found.push(finding.of(message));
+            let then = consequence(&finding, is_explained);
+            let rest = if count < logs.plans { lower_bound(&finding) } else { "" };
+            found.push(finding.of(format!("{} of {executions} {what}{then}.{rest}", grouped(count))));
         }
     }
     found.extend(several_zones(&logs.zones));

@@ -126,13 +126,12 @@ impl LogSource {
     /// Emits what waited for more to come, and returns what is known of the whole.
     pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
         self.end_unread();
+        self.give_up_waiting(observer);
         for index in 0..self.states.len() {
-            let waiting = std::mem::take(&mut self.states[index].waiting);
-            let session = SessionIndex(index as u32);
-            waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
             if let Some((first, last)) = self.states[index].end() {
                 // What passed between executions without a time is not known, and counts as nothing.
                 let untimed = self.states[index].untimed;
+                let session = SessionIndex(index as u32);
                 self.emit_segment(&Segment { untimed, ..segment(session, first, last) }, observer);
             }
         }
@@ -266,7 +265,7 @@ impl Source for LogSource {
         let folded = of_several_texts(self.without_literals.len() as u64);
         let (accounted, summary) = self.end(listeners);
         let findings = findings(&summary).into_iter().chain(folded).collect();
-        Finished { accounted, findings, unknown: summary.unknown(), sampled: None }
+        Finished { accounted, findings, unmeasured: summary.unmeasured(), sampled: None }
     }
 }
 

@@ -130,8 +130,9 @@ struct RecordedSource {
     own: OwnTime,
     /// Why reads were not traced, as far as that is known.
     untraced: Option<String>,
-    /// Where the last segment ended.
+    /// Where the last segment ended that was read, and the latest end of all: one may fill the gap of another folder.
     last: Option<i64>,
+    latest: Option<i64>,
     subject: Parameters,
     /// That of the last segment which names the server's identifier, and whether any does not.
     identified: Parameters,
@@ -234,6 +235,7 @@ impl RecordedSource {
         accounting.set_last_clock(end);
         let rows = replay(segment, span, (accounting, &mut self.reads), &mut reading.listeners);
         self.last = Some(end);
+        self.latest = self.latest.max(self.last);
         self.subject.clone_from(&head.subject);
         if let Some(tracing) = segment.tracing.as_ref().filter(|tracing| !tracing.reason.is_empty()) {
             self.untraced = Some(tracing.reason.to_string());
@@ -422,8 +424,8 @@ impl RecordedSource {
             self.no_account.get_or_insert("a part of the time was recorded without it");
         }
         self.end_answers();
-        if let Some(last) = self.last {
-            self.note_unrecorded(last..self.span.end, self.unless_left_out(NOTHING_BEHIND));
+        if let Some(latest) = self.latest {
+            self.note_unrecorded(latest..self.span.end, self.unless_left_out(NOTHING_BEHIND));
         }
         let text = |key: &str| text_of(&self.subject, key).to_string();
         let rate = self.rate();

@@ -309,11 +309,8 @@ impl Sums {
             session.execution = None;
             NO_STATEMENT
         };
-        Doing { state: sample.state, statement: self.statement_place(index), event: self.event(sample) }
-    }
-
-    fn statement_place(&mut self, index: StatementIndex) -> u32 {
-        place(&mut self.statements, &mut self.segment, index)
+        let statement = place(&mut self.statements, &mut self.segment, index);
+        Doing { state: sample.state, statement, event: self.event(sample) }
     }
 
     /// Makes rows of the reads of the last seconds.
@@ -341,22 +338,15 @@ impl Sums {
             true => name.into(),
             false => format!("{}:other", name.split(':').next().unwrap_or_default()).into(),
         };
-        if let Some(place) = self.events.get(&name) {
-            return *place;
-        }
-        let place = self.segment.events.len() as u32;
-        self.segment.events.push(Arc::clone(&name));
-        self.events.insert(name, place);
-        place
+        let events = &mut self.segment.events;
+        *self.events.entry(name).or_insert_with_key(|name| {
+            events.push(Arc::clone(name));
+            events.len() as u32 - 1
+        })
     }
 
     fn text(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.texts.get(text) {
-            return Arc::clone(known);
-        }
-        let kept: Arc<str> = text.into();
-        self.texts.insert(text.into(), Arc::clone(&kept));
-        kept
+        Arc::clone(self.texts.entry(text.into()).or_insert_with(|| text.into()))
     }
 
     /// Makes rows of the second that is over. Processes that were not met in it are gone.
@@ -380,13 +370,10 @@ impl Sums {
 
 /// The place of a statement in a segment.
 fn place(statements: &mut Places, segment: &mut Segment, index: StatementIndex) -> u32 {
-    if let Some(place) = statements.get(&index) {
-        return *place;
-    }
-    let place = segment.statements.len() as u32;
-    segment.statements.push(Statement::default());
-    statements.insert(index, place);
-    place
+    *statements.entry(index).or_insert_with(|| {
+        segment.statements.push(Statement::default());
+        segment.statements.len() as u32 - 1
+    })
 }
 
 impl Session {

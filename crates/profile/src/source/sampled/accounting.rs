@@ -55,7 +55,7 @@ pub struct Accounting {
     since: Ticks,
     /// When that ended which the last look did not meet any more.
     ended: Ticks,
-    /// What the wall clock showed at the last look, where it was recorded.
+    /// The latest that the wall clock showed at a look, where it was recorded.
     last_clock: Option<i64>,
     calls: u64,
     /// The variance of the time at work of sessions that have ended, in ticks².
@@ -358,10 +358,10 @@ impl Accounting {
         self.names.context.clock = Some((wall_clock, self.now));
     }
 
-    /// What the wall clock showed at the last look so far. The looks stand for a little more or less time than passed,
-    /// so that their sum ends near it.
+    /// What the wall clock showed at a look. The looks stand for a little more or less time than passed, so that their
+    /// sum ends near it.
     pub(in crate::source) fn set_last_clock(&mut self, wall_clock: i64) {
-        self.last_clock = Some(wall_clock);
+        self.last_clock = self.last_clock.max(Some(wall_clock));
     }
 
     /// Goes on at another time of the wall clock, after a time in which nothing was recorded.

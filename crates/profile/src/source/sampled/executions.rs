@@ -10,9 +10,7 @@ use foldhash::fast::RandomState;
 
 use super::sample::{CLIENT, Sample, State};
 use crate::event::StatementIndex;
-
-/// The kind of the processes that work for the statement of a session.
-const PARALLEL_WORKER: &str = "parallel worker";
+use crate::tables::sampled::PARALLEL_WORKER;
 
 /// Most executions of a process that are kept: reads are charged some milliseconds after they ended.
 const KEPT_MAX: usize = 256;

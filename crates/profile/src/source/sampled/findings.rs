@@ -47,7 +47,9 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     found.extend(hidden(of.accounting.hidden, of.accounting.sessions_max));
     found.extend(disabled(of.accounting.disabled));
     found.extend(of.observed.away.iter().map(away));
-    found.extend(of.observed.ended.as_ref().map(|why| row::SAMPLING_ENDED.of(ended(why))));
+    found.extend(of.observed.ended.as_ref().map(|why| {
+        row::SAMPLING_ENDED.of(format!("The sampling ended early: {why}. What was sampled before is whole."))
+    }));
     found.extend(of.observed.rate_asked.map(|asked| rate_cut(asked, of.observed.rate)));
     found.extend((!of.sampled.is_exact).then(|| rate(of.sampled.looks, of.sampled.time, of.observed.rate)).flatten());
     found.extend(idle_in_transaction(of.accounting.idle_in_transaction, of.sampled.time));
@@ -238,10 +240,6 @@ fn away((why, time): &(String, Ticks)) -> Finding {
     // Nor was a server asked while no recorder ran, and what a recorder saw may not have been written.
     let message = format!("There are no samples of {}: {why}. That time is not in the profile.", shown(*time));
     row::SERVER_WENT_AWAY.of(message)
-}
-
-fn ended(why: &str) -> String {
-    format!("The sampling ended early: {why}. What was sampled before is whole.")
 }
 
 fn rate(looks: u64, time: Ticks, asked: f64) -> Option<Finding> {

@@ -138,13 +138,11 @@ impl Names {
             true => name.to_string(),
             false => format!("{}:other", name.split(':').next().unwrap_or_default()),
         };
-        if let Some(index) = self.events.get(&name) {
-            return *index;
-        }
-        let index = EventIndex(self.context.events.len() as u32);
-        self.context.events.push(Event::new(&name, &[]));
-        self.events.insert(name, index);
-        index
+        let events = &mut self.context.events;
+        *self.events.entry(name).or_insert_with_key(|name| {
+            events.push(Event::new(name, &[]));
+            EventIndex(events.len() as u32 - 1)
+        })
     }
 
     /// Takes down that what had one name, as long as the server had not said its own, has another one.
@@ -194,13 +192,11 @@ impl Names {
         if self.scopes.len() >= SCOPES_MAX && !self.scopes.contains_key(&scope) {
             scope = Scope { module: "others".into(), ..Scope::default() };
         }
-        if let Some(index) = self.scopes.get(&scope) {
-            return *index;
-        }
-        let index = ScopeIndex(self.context.scopes.len() as u32);
-        self.context.scopes.push(scope.clone());
-        self.scopes.insert(scope, index);
-        index
+        let scopes = &mut self.context.scopes;
+        *self.scopes.entry(scope).or_insert_with_key(|scope| {
+            scopes.push(scope.clone());
+            ScopeIndex(scopes.len() as u32 - 1)
+        })
     }
 
     /// The statement of a sample; `known` is that of the samples before of the same execution.

@@ -361,6 +361,27 @@ fn reads_that_the_server_counted_are_the_statements_and_those_that_no_sample_met
 }
 
 #[test]
+fn the_gets_of_parallel_workers_are_no_gets_of_the_cpu_time_of_their_leader_alone() {
+    let worker = |pid: &u32| {
+        let backend = Backend { kind: "parallel worker".into(), ..(*backend(*pid)).clone() };
+        Sample { backend: Arc::new(backend), ..active(*pid, 7, None) }
+    };
+    let said = |workers: &[u32]| {
+        let looks = (0..100).map(|_| [active(1, 7, None)].into_iter().chain(workers.iter().map(worker)).collect());
+        let counted = (Counters { executions: 40, rows: 5, hits: 9_000, reads: 1_000 }, "select $1".into());
+        let observed = Observed { counters: Some([(7, counted)].into_iter().collect()), ..Observed::default() };
+        let outcome = document(&sampled(looks), &observed);
+        let of = |id: &str| outcome.findings.iter().find(|found| found.id == id).map(|found| found.message.clone());
+        (of("answer-logical-read"), of("logical-io-by-rows"))
+    };
+    let (alone, why) = said(&[]);
+    assert!(alone.is_some_and(|alone| alone.starts_with("100 µs of CPU")) && why.is_none(), "{why:?}");
+    let (parallel, why) = said(&[8, 9]);
+    assert_eq!(parallel, None);
+    assert!(why.as_ref().is_some_and(|why| why.contains("parallel workers were at work for 2.00 s")), "{why:?}");
+}
+
+#[test]
 fn what_is_known_of_the_whole_alone_is_said_of_no_session() {
     let looks = (0..100).map(|_| vec![active(1, 7, None), active(2, 7, None)]);
     let counted = (Counters { executions: 40, rows: 5, hits: 9_000, reads: 1_000 }, "select $1".into());

@@ -16,7 +16,7 @@ use ::profile::observe::instruments::Instruments;
 use clap::ArgMatches;
 use experiments::{Journal, Stop};
 
-use super::reading::nothing_read;
+use super::reading::{first_of, nothing_read};
 use super::renewed_page::RenewedPage;
 use super::{Arguments, chosen, instruments, read_all, refuse_unused_of_source, settings, take};
 use crate::exit::Failure;
@@ -64,7 +64,7 @@ pub(super) fn follow(
     let mut source = Source::of(arguments)?;
     let mut pages = Pages { kept: journal.run().clone(), ..Pages::default() };
     let mut written = Instant::now();
-    let what = followed(&arguments.files);
+    let what = first_of(arguments.files.iter().map(|file| file.display()));
     let mut is_looked_through = false;
     journal.step(&format!("reading {what}"), Duration::ZERO);
     loop {
@@ -115,15 +115,6 @@ pub(super) fn follow(
         (Some(is_all_there), _) => Ok(is_all_there),
         (None, Some(nothing)) => Err(nothing),
         (None, None) => Err(Failure::failed("no call and no wait was written while it was followed.")),
-    }
-}
-
-/// What is followed, in a few words.
-fn followed(files: &[PathBuf]) -> String {
-    let first = files.first().map_or(String::new(), |file| file.display().to_string());
-    match files.len() {
-        0 | 1 => first,
-        count => format!("{first} and {} more", count - 1),
     }
 }
 

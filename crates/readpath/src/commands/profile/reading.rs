@@ -1,11 +1,12 @@
 //! What is read for a profile and how: the options that `profile` and `compare` share, and the reading with a progress
 //! line.
 
+use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ::measure::quantity;
+use ::measure::quantity::{self, grouped};
 use ::measure::schema::logs::findings as row;
 use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::event::{Observer, Ticks};
@@ -122,11 +123,7 @@ pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Fai
         return Err(nothing_read(ingested));
     }
     let Some(finding) = ingested.findings.iter().find(|finding| row::NO_PLANS.made(finding)) else { return Ok(()) };
-    let first = ingested.files.first().map_or("", |file| file.name.as_str());
-    let files = match ingested.files.len() {
-        1 => first.to_string(),
-        count => format!("{first} and {} more", count - 1),
-    };
+    let files = first_of(ingested.files.iter().map(|file| &file.name));
     let mut sentence = format!("nothing in {files} can be profiled. {}", finding.message);
     for mixed in mixed_archives(ingested) {
         sentence = format!("{sentence} {}", mixed.message);
@@ -137,6 +134,15 @@ pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Fai
     Err(Failure::failed(sentence))
 }
 
+/// The first of these, and how many more there are.
+pub(in crate::commands) fn first_of(mut names: impl ExactSizeIterator<Item: Display>) -> String {
+    let first = names.next().map_or(String::new(), |name| name.to_string());
+    match names.len() {
+        0 => first,
+        more => format!("{first} and {} more", grouped(more as u64)),
+    }
+}
+
 /// Reasons that are given; the others are counted.
 const REASONS_MAX: usize = 5;
 
@@ -144,16 +150,27 @@ const REASONS_MAX: usize = 5;
 fn reasons(ingested: &Ingested) -> String {
     let reasons: Vec<String> = ingested.problems.iter().take(REASONS_MAX).map(ToString::to_string).collect();
     let more = ingested.problems.len().saturating_sub(reasons.len());
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let rest = if more > 0 { format!("; and {} more", grouped(more as u64)) } else { String::new() };
     format!("{}{rest}", reasons.join("; "))
 }
 
 /// Why there is no profile of any file.
 pub(in crate::commands) fn nothing_read(ingested: &Ingested) -> Failure {
     let is_of_recording = |problem: &Problem| matches!(problem, Problem::NotRecorded { .. });
-    // A recording is no trace, and says all by itself.
-    let beginning = if ingested.problems.iter().all(is_of_recording) { "" } else { "no trace was read: " };
-    let sentence = format!("{beginning}{}.", reasons(ingested));
-    let is_backwards = |problem: &Problem| matches!(problem, Problem::NotRecorded { is_backwards: true, .. });
-    if ingested.problems.iter().any(is_backwards) { Failure::wrong(sentence) } else { Failure::failed(sentence) }
+    match !ingested.problems.is_empty() && ingested.problems.iter().all(is_of_recording) {
+        // A recording is no trace, and says all by itself. It is sound, and has nothing of the time asked for.
+        true => Failure::wrong(format!("{}.", reasons(ingested))),
+        false => Failure::failed(format!("no trace was read: {}.", reasons(ingested))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_of_files_that_are_not_named_are_counted_in_groups_of_digits() {
+        assert_eq!(first_of(0..18_001), "0 and 18\u{202f}000 more");
+        assert_eq!([first_of(0..1), first_of(0..0)], ["0", ""]);
+    }
 }

@@ -202,7 +202,8 @@ impl RunningArguments {
 pub(super) struct Ending {
     /// The exit code of a load that failed.
     of_load: Option<u8>,
-    /// Whether it ended before its time, such as because the server did not come back or refused to be sampled.
+    /// Whether it ended before its time, such as because the server did not come back or refused to be sampled, or
+    /// before its first sample.
     is_early: bool,
 }
 
@@ -256,8 +257,7 @@ pub(super) fn profile(
         None => watch.run(limit, &mut each),
         Some(chosen) => {
             let refused = |why| Failure::failed(format!("--exact: {why}."));
-            let mut announce = |cost: &str| output::announce(&format!("{cost}\n"));
-            watch.run_exact(chosen.clone(), limit, &mut announce, &mut each).map_err(refused)?;
+            watch.run_exact(chosen.clone(), limit, &mut output::warn, &mut each).map_err(refused)?;
         }
     }
     let has_page = pages.is_begun();
@@ -271,12 +271,13 @@ pub(super) fn profile(
         return Err(failure);
     }
     journal.begin_again(&pages.kept);
+    let is_unseen = ingested.profile.sampled.as_ref().is_some_and(|of| !of.is_exact && of.looks == 0);
     take(arguments, ingested, &instruments, journal)?;
     // A load that ^C ends is not the one that was asked for, nor is a profile that ends before its first page.
     if is_given && has_page {
         journal.end_by_interrupt();
     }
-    let is_early = early.is_some();
+    let is_early = early.is_some() || is_unseen;
     // A page says it itself.
     let is_read = matches!(context.globals.format.media, Media::Document | Media::Rows);
     if let Some(why) = early.filter(|_| is_read) {

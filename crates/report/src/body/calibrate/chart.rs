@@ -6,7 +6,7 @@ use measure::schema::calibrate;
 use measure::sorting;
 use measure::{Case, Run, Unit};
 
-use super::{Ended, crossovers, is_advised, is_excepted, is_of_set, part};
+use super::{Ended, crossovers, is_advised, is_excepted, is_of_set, part, ratio_of};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
@@ -246,14 +246,9 @@ struct Timed<'a> {
 }
 
 impl Timed<'_> {
-    /// How many times as long it takes; of one whose current plan was ended, the upper end is all that is known.
-    fn ratio(&self) -> Option<f64> {
-        calibrate::RATIO.median(self.case).or_else(|| calibrate::RATIO_HIGH.median(self.case))
-    }
-
     /// How much it changes, whichever way.
     fn factor(&self) -> f64 {
-        self.ratio().map_or(0.0, |ratio| ratio.ln().abs())
+        ratio_of(self.case).map_or(0.0, |ratio| ratio.ln().abs())
     }
 }
 
@@ -261,7 +256,7 @@ impl Timed<'_> {
 /// last where it is none of them, because the findings and the table of sets give its ratio.
 fn shown_of<'a, 'b>(timed: &'a [Timed<'b>], group: &str, most: usize) -> Vec<&'a Timed<'b>> {
     let all: Vec<&Timed<'b>> = timed.iter().filter(|one| one.row.group == group).collect();
-    let loss = |one: &Timed<'_>| one.ratio().unwrap_or(0.0);
+    let loss = |one: &Timed<'_>| ratio_of(one.case).unwrap_or(0.0);
     let worst = (0..all.len()).rev().max_by(|one, other| loss(all[*one]).total_cmp(&loss(all[*other])));
     let mut shown: Vec<&Timed<'b>> = all.iter().copied().take(most).collect();
     if let Some((last, worst)) = shown.last_mut().zip(worst.filter(|worst| *worst >= most)) {

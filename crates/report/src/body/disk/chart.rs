@@ -68,7 +68,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             None if parameters::ZONE.in_case(case).is_some() => zone_label(case),
             None => return label(case),
         };
-        joined([view, path(case)], ", ")
+        joined([view, path(case), reads::parameters::SEGMENT.in_case(case).unwrap_or_default()], ", ")
     };
     charts.extend(distribution(&all, heat_label));
     Drawing::new(figures(&all), charts)

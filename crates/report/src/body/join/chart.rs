@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{CURVE_MIN, OTHER_ROWS, SIZES, alone, figures, gain, is_alone, rand};
-use crate::body::drawing::{Beside, Drawing, RANGE, figure, median, published, ratio};
+use crate::body::drawing::{Beside, Drawing, RANGE, figure, median, published, ratio, way};
 use crate::body::subjects::{subject, subjects, values};
 use crate::page::parameters::cell;
 use crate::page::wording::joined;
@@ -29,21 +29,22 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let asked = subjects(&joins).into_iter().next_back().unwrap_or_default();
     let own: Vec<&Case> = joins.iter().copied().filter(|case| subject(case) == asked).collect();
     let gain = |case: &Case| gain(case, &own, &join::IO_TIME);
-    let alone = own.iter().copied().find(|case| is_alone(case) && join::IO_TIME.in_case(case).is_some());
     let best = own.iter().copied().filter(|case| gain(case).is_some());
     let best = best.max_by(|one, other| gain(one).unwrap_or(0.0).total_cmp(&gain(other).unwrap_or(0.0)));
-    let shown = |what: String, case: Option<&Case>| {
-        median(case?, &join::IO_TIME).map(|datum| figure(what, Unit::Nanoseconds, &datum))
+    // The gain of the best counts from the joins of the same rows that read in the same way.
+    let alone = match best {
+        Some(best) => alone(best, &own),
+        None => own.iter().copied().find(|case| is_alone(case) && join::IO_TIME.in_case(case).is_some()),
+    };
+    let shown = |case: Option<&Case>| {
+        let what = joined([method(case?), order_among(case?, &own), startup_among(case?, &own)], ", ");
+        median(case?, &join::IO_TIME).map(|datum| figure(format!("wait of {what}"), Unit::Nanoseconds, &datum))
     };
     let times = alone.zip(best).and_then(|(alone, best)| {
         let (slow, fast) = (join::IO_TIME.nanos(alone)?, join::IO_TIME.nanos(best)?);
         ratio("wait of one at a time over the shortest one", slow, fast, "the two medians, divided")
     });
-    let figures = [
-        shown(format!("wait of {}", alone.map_or(String::new(), method)), alone),
-        shown(format!("wait of {}", best.map_or(String::new(), method)), best),
-        times,
-    ];
+    let figures = [shown(alone), shown(best), times];
     Drawing::new(figures, charts)
 }
 
@@ -82,6 +83,29 @@ fn order(case: &Case) -> String {
     format!("{} % of the rows out of order", rand(case))
 }
 
+/// The order of the rows, where there are several.
+fn order_among(case: &Case, cases: &[&Case]) -> String {
+    if values(cases, rand).len() > 1 { order(case) } else { String::new() }
+}
+
+/// How the server was started, where that differs among the joins of a subject.
+fn startup_among(case: &Case, cases: &[&Case]) -> String {
+    let differs = |name: &str| differs(case, cases, name);
+    let method = Some(cell(case, parameters::IO_METHOD.name)).filter(|_| differs(parameters::IO_METHOD.name));
+    let way = if differs(parameters::DIRECT.name) { way(case) } else { "" };
+    joined([method.map_or(String::new(), |method| format!("io_method {method}")), way.into()], ", ")
+}
+
+/// Whether joins of a case's subject have other values of a parameter.
+fn differs(case: &Case, cases: &[&Case], name: &str) -> bool {
+    cases.iter().any(|other| subject(other) == subject(case) && cell(other, name) != cell(case, name))
+}
+
+/// What stands over the bars of the joins of a subject: without what all of them have in common.
+fn group(case: &Case, cases: &[&Case]) -> String {
+    joined([subject(case), order_among(case, cases), startup_among(case, cases)], ", ")
+}
+
 /// The wait of each method, with the published ones where they are of the same question.
 fn waits(joins: &[&Case]) -> Option<Chart> {
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
@@ -93,10 +117,9 @@ fn waits(joins: &[&Case]) -> Option<Chart> {
     };
     let timed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_some()).collect();
     let with_published = values(&timed, rand).len() == 1;
-    let group = |case: &Case| joined([subject(case), if with_published { String::new() } else { order(case) }], ", ");
     let chart = Beside {
         cases: &timed,
-        group: &group,
+        group: &|case| group(case, &timed),
         label: &method,
         subject: &|_| String::new(),
         value: &|case| median(case, &join::IO_TIME),
@@ -108,15 +131,15 @@ fn waits(joins: &[&Case]) -> Option<Chart> {
         false => Axis::linear(what, Unit::Nanoseconds),
     };
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by method", axis)?;
-    let is_cached = |case: &&Case| {
-        let is_of_server = parameters::EFFECTIVE_IO_CONCURRENCY.in_case(case).is_some();
-        cell(case, parameters::DIRECT.name) == "false" && is_of_server
-    };
+    let of_server = |case: &&&Case| parameters::EFFECTIVE_IO_CONCURRENCY.in_case(case).is_some();
+    let direct = values(&timed.iter().filter(of_server).copied().collect::<Vec<_>>(), |case| {
+        cell(case, parameters::DIRECT.name)
+    });
     chart
         .noted("Median of the joins.")
         .about_published(OTHER_ROWS)
         .noted(methods(&timed))
-        .noted(if timed.iter().any(is_cached) { THROUGH_CACHE } else { "" })
+        .noted(if direct == ["false"] { THROUGH_CACHE } else { "" })
         .thin_line(RANGE)
         .concerning(&[
             "answer-*",
@@ -136,7 +159,7 @@ fn elapsed(joins: &[&Case]) -> Option<Chart> {
     let untimed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_none()).collect();
     let chart = Beside {
         cases: &untimed,
-        group: &subject,
+        group: &|case| group(case, &untimed),
         label: &method,
         subject: &|_| String::new(),
         value: &|case| median(case, &join::ELAPSED),
@@ -170,8 +193,11 @@ fn curves(
     };
     let mut keys = Vec::new();
     let mut lines = Vec::new();
-    for name in values(joins, &line).into_iter().filter(|name| !name.is_empty()) {
-        let here = joins.iter().filter(|case| line(case) == name);
+    // Once each: to tell what differs among the joins takes a look at all of them.
+    let named: Vec<String> = joins.iter().map(|case| line(case)).collect();
+    let names = sorting::each_once(named.iter().map(String::as_str));
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
+        let here = joins.iter().zip(&named).filter(|(_, of)| *of == name).map(|(case, _)| case);
         let point = |case: &&&Case| {
             let n = join::IO_TIME.in_case(case)?.statistics.n;
             let how = "median wait of one at a time over that of this one; range: 95 % of resamplings of both";
@@ -208,7 +234,8 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
 fn by_order(joins: &[&Case]) -> Option<Chart> {
     let percent = |case: &Case| rand(case).parse::<f64>().ok();
     let line = |case: &Case| {
-        if is_alone(case) { String::new() } else { format!("{} {}", subject(case), method(case)).trim().to_string() }
+        let name = format!("{} {}", subject(case), method(case));
+        if is_alone(case) { String::new() } else { joined([name.trim(), startup_among(case, joins).as_str()], ", ") }
     };
     let (keys, lines) = curves(joins, percent, line, 3);
     let across = Axis::linear("rows out of order", Unit::Percent);

@@ -4,9 +4,9 @@ use measure::schema::{Spec, profile};
 use measure::{Run, Unit};
 
 use super::read_tiers::TIERS;
-use super::row::{Row as Fact, rows};
+use super::row::{Row as Fact, rows, text_of};
 use crate::body::drawing::beginning;
-use crate::page::wording::{joined, one_line};
+use crate::page::wording::joined;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Row, Shape};
 
 /// Statements that are drawn.
@@ -74,10 +74,10 @@ fn statements(run: &Run) -> Option<Chart> {
 
 /// A statement by the beginning of its text, where that is known, and its identifier.
 fn statement(run: &Run, id: &str) -> String {
-    let texts = rows(run, "statement_text").filter(|row| row.text("id") == id);
-    let text = texts.map(|row| one_line(row.text("text"))).find(|text| !text.is_empty());
-    let Some(text) = text else { return format!("statement {id}") };
-    format!("{} · {id}", beginning(&text, TEXT_LETTERS))
+    match text_of(run, id).as_str() {
+        "" => format!("statement {id}"),
+        text => format!("{} · {id}", beginning(text, TEXT_LETTERS)),
+    }
 }
 
 /// What the reads of a bucket are weighted by.

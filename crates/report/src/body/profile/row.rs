@@ -4,6 +4,8 @@ use measure::schema::profile::parameters;
 use measure::{Case, Metric, Run};
 use serde_json::Value;
 
+use crate::page::wording::one_line;
+
 /// A case seen as a row.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a>(&'a Case);
@@ -63,6 +65,12 @@ pub(super) fn rows<'a>(run: &'a Run, table: &'a str) -> impl Iterator<Item = Row
 /// The rows of a table for all sessions, one after the other.
 pub(super) fn session_rows<'a>(run: &'a Run, table: &'a str) -> impl Iterator<Item = Row<'a>> {
     run.cases.iter().filter(move |case| is_of(case, table) && has_session(case)).map(Row)
+}
+
+/// The text of a statement in one line; empty where the run does not have it.
+pub(super) fn text_of(run: &Run, id: &str) -> String {
+    let its = rows(run, "statement_text").filter(|row| row.text("id") == id);
+    its.map(|row| one_line(row.text("text"))).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// The sums of the whole.

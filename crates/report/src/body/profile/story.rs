@@ -7,13 +7,12 @@ use serde_json::Value;
 
 use super::amount::{count, counted, exact_time, of_micros, scale, share};
 use super::calls;
-use super::row::{Row, rows};
+use super::row::{Row, rows, text_of};
 use super::statements::response_time;
 use super::time;
 use crate::body::source::source_words;
 use crate::page::number;
 use crate::page::table::Scale;
-use crate::page::wording::one_line;
 use crate::page::{Align, Section, Table};
 
 /// Lines of a text that are shown; the run document has all of it.
@@ -71,10 +70,6 @@ fn binds(rows: &[Row]) -> Option<Table> {
 
 /// The statements that called it, and those that it called.
 fn callers(run: &Run, id: &str) -> Option<Table> {
-    let text = |id: &str| {
-        let found = rows(run, "statement_text").find(|text| text.text("id") == id);
-        one_line(found.map_or("", |row| row.text("text")))
-    };
     let mut edges: Vec<(String, Row)> = Vec::new();
     edges.extend(rows(run, "call_tree").filter(|row| row.text("id") == id).map(|row| ("called by".into(), row)));
     edges.extend(rows(run, "call_tree").filter(|row| row.text("parent") == id).map(|row| ("calls".into(), row)));
@@ -87,7 +82,7 @@ fn callers(run: &Run, id: &str) -> Option<Table> {
         .column("statement", Align::Left, other)
         .column("count", Align::Right, |(_, row)| row.value("calls").map(count))
         .column(scale.heading, Align::Right, |(_, row)| row.value("inclusive_elapsed").map(|us| scale.cell(us)))
-        .column("text", Align::Left, |edge| text(&other(edge)))
+        .column("text", Align::Left, |edge| text_of(run, &other(edge)))
         .unless_empty()
 }
 
@@ -152,10 +147,7 @@ fn waits(waits: &[Row], total: f64) -> Option<Table> {
 
 /// Each plan with what its lines do themselves.
 fn plans(lines: &[Row]) -> Vec<Table> {
-    let mut numbers: Vec<f64> = lines.iter().filter_map(|row| row.number("plan")).collect();
-    numbers.dedup();
-    let of = |number: f64| lines.iter().copied().filter(move |row| row.number("plan") == Some(number));
-    numbers.into_iter().map(|number| plan(&of(number).collect::<Vec<_>>())).collect()
+    lines.chunk_by(|one, other| one.number("plan") == other.number("plan")).map(plan).collect()
 }
 
 fn plan(lines: &[Row]) -> Table {
@@ -191,12 +183,9 @@ fn expected(lines: &[Row]) -> &'static str {
 
 /// One histogram an event that has blocks, by calls and by time.
 fn histograms(buckets: &[Row]) -> Vec<Table> {
-    let mut events: Vec<&str> = buckets.iter().map(|row| row.text("event")).collect();
-    events.dedup();
-    let of = |event: &str| buckets.iter().copied().filter(|row| row.text("event") == event).collect::<Vec<Row>>();
-    let has_blocks = |of: &Vec<Row>| of.iter().any(|row| row.value("blocks").is_some_and(|blocks| blocks > 0.0));
-    let found = events.into_iter().map(|event| (event, of(event))).filter(|(_, of)| has_blocks(of));
-    found.map(|(event, of)| histogram(event, &of)).collect()
+    let of_events = buckets.chunk_by(|one, other| one.text("event") == other.text("event"));
+    let has_blocks = |of: &&[Row]| of.iter().any(|row| row.value("blocks").is_some_and(|blocks| blocks > 0.0));
+    of_events.filter(has_blocks).map(|of| histogram(of[0].text("event"), of)).collect()
 }
 
 fn histogram(event: &str, buckets: &[Row]) -> Table {

@@ -6,7 +6,7 @@ use measure::schema::{Parameter, reads};
 use measure::{Case, Metric, Run, Unit};
 
 use super::is_comparable;
-use crate::body::drawing::{Beside, Drawing, OF_READS, figure, published, range_of};
+use crate::body::drawing::{Beside, Drawing, OF_READS, figure, published, range_of, way};
 use crate::body::subjects::subject;
 use crate::page::parameters::{cell, varying};
 use crate::page::wording::joined;
@@ -23,13 +23,22 @@ const WITHOUT_KERNEL: [&str; 2] = [MODELLED, "null"];
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
-    let label = |case: &Case| {
+    let pass = |case: &Case| {
         let tier = parameters::TIER.in_case(case).unwrap_or_else(|| "tier not known".into()).replace('-', " ");
         let pass = cell(case, parameters::PASS.name).replace('-', " ");
         if is_without_kernel(&[case]) {
             return if cell(case, parameters::PASS.name) == AGAIN { "read again".into() } else { pass };
         }
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
+    };
+    // A server that can be started in two ways has one pass in both.
+    let is_in_two_ways = |case: &Case| {
+        let is_same = |other: &Case, name: &str| cell(other, name) == cell(case, name);
+        cases.iter().any(|other| is_same(other, parameters::PASS.name) && !is_same(other, parameters::DIRECT.name))
+    };
+    let label = |case: &Case| {
+        let segment = reads::parameters::SEGMENT.in_case(case).unwrap_or_default().replace('-', " ");
+        joined([pass(case).as_str(), if is_in_two_ways(case) { way(case) } else { "" }, segment.as_str()], ", ")
     };
     let is_one = !varying(&cases).contains(&parameters::PATH.name);
     let path = |case: &Case| if is_one { String::new() } else { cell(case, parameters::PATH.name) };
@@ -131,6 +140,7 @@ fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {
 #[cfg(test)]
 mod tests {
     use measure::Parameters;
+    use serde_json::Value;
 
     use super::*;
     use crate::page::Plot;
@@ -175,6 +185,25 @@ mod tests {
         assert_eq!(figures, ["first touch: storage, /data/a", "first touch: storage, /data/b"]);
         let (groups, figures) = drawn(&["/data/a"]);
         assert_eq!((groups, figures), (vec!["one block a read".into()], vec!["first touch: storage".into()]));
+    }
+
+    #[test]
+    fn a_pass_in_two_ways_and_one_whose_rate_changed_are_no_bars_without_a_name() {
+        let case = |more: (String, Value)| {
+            let of_pass = [parameters::PASS.of(AGAIN), parameters::TIER.of("storage"), more];
+            let metrics = reads::READ_LATENCY.of_samples("clock", &[20.0, 30.0]).into_iter().collect();
+            Case { metrics, ..Case::new(Parameters::from_iter(of_pass)) }
+        };
+        let named = |several: Vec<(String, Value)>| {
+            let run = Run { cases: several.into_iter().map(case).collect(), ..Run::default() };
+            drawing(&run).figures.into_iter().map(|figure| figure.what).collect::<Vec<String>>()
+        };
+        let of_server = named(vec![parameters::DIRECT.of(false), parameters::DIRECT.of(true)]);
+        assert_eq!(of_server, ["storage, through the page cache", "storage, past the page cache"]);
+        assert_eq!(named(vec![parameters::DIRECT.of(true)]), ["storage"]);
+        let segment = reads::parameters::SEGMENT;
+        let changed = named(vec![segment.of("before-change"), segment.of("after-change")]);
+        assert_eq!(changed, ["storage, before change", "storage, after change"]);
     }
 
     #[test]

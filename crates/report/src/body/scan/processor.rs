@@ -43,7 +43,7 @@ pub(super) fn tables(cases: &[&Case]) -> Vec<Table> {
     let tables = [
         Some(beside(&counted)),
         Some(chart(&counted)),
-        Some(a_row(&counted)),
+        Some(counts(&counted, "for a row", scan::PER_ROW, &COUNTS)),
         a_get(&counted),
         stalls(&counted),
         kernel(cases),
@@ -96,10 +96,6 @@ fn chart(cases: &[&Case]) -> Table {
         .bars("log scale", Scale::Logarithmic, |(_, _, value, _)| Some(*value))
         .groups(|(case, ..)| subject(case))
         .done()
-}
-
-fn a_row(cases: &[&Case]) -> Table {
-    counts(cases, "for a row", scan::PER_ROW, &COUNTS)
 }
 
 fn a_get(cases: &[&Case]) -> Option<Table> {

@@ -9,26 +9,19 @@ use crate::error::SubjectError;
 pub(super) const DENSE: &str = "calibrate";
 pub(super) const SPARSE: &str = "calibrate_sparse";
 
-/// What the planner can choose among: how the rows lie to the order of the index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Clustering {
-    /// The next row by the index lies anywhere.
-    Random,
-    /// The rows lie in the order of the index.
-    Good,
+measure::words! {
+    /// What the planner can choose among: how the rows lie to the order of the index.
+    pub enum Clustering ("clustering") {
+        /// The next row by the index lies anywhere
+        Random = "random",
+        /// The rows lie in the order of the index
+        Good = "good",
+    }
 }
 
 impl Clustering {
     /// Both.
     pub const ALL: [Clustering; 2] = [Clustering::Random, Clustering::Good];
-
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Clustering::Random => "random",
-            Clustering::Good => "good",
-        }
-    }
 
     pub(super) fn column(self) -> &'static str {
         match self {
@@ -38,29 +31,21 @@ impl Clustering {
     }
 }
 
-/// A way to the rows that a planner chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChosenPlan {
-    /// Every block in order.
-    FullScan,
-    /// By the index, every row fetched when it comes up.
-    Index,
-    /// By the index, the rows collected first and fetched in the order of the table.
-    Bitmap,
+measure::words! {
+    /// A way to the rows that a planner chooses.
+    pub enum ChosenPlan ("plan") {
+        /// Every block in order
+        FullScan = "full-scan",
+        /// By the index, every row fetched when it comes up
+        Index = "index",
+        /// By the index, the rows collected first and fetched in the order of the table
+        Bitmap = "bitmap",
+    }
 }
 
 impl ChosenPlan {
     /// All of them.
     pub const ALL: [ChosenPlan; 3] = [ChosenPlan::FullScan, ChosenPlan::Index, ChosenPlan::Bitmap];
-
-    /// The name in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChosenPlan::FullScan => "full-scan",
-            ChosenPlan::Index => "index",
-            ChosenPlan::Bitmap => "bitmap",
-        }
-    }
 
     pub(super) fn step(self) -> &'static str {
         match self {

@@ -30,8 +30,9 @@ const BLOCKS_MIN: f64 = 100_000.0;
 /// The same for the reads whose time is taken.
 const READS_MIN: f64 = 1000.0;
 
-/// How long the counters are watched where reads since their reset may have been timed in part, and the steps in which.
-const WATCHED: Duration = Duration::from_secs(2);
+/// For how many steps, and how long each, the counters are watched where reads since their reset may have been timed in
+/// part.
+const WATCHED: u32 = 20;
 const STEP: Duration = Duration::from_millis(100);
 
 /// What a server finds cached.
@@ -79,11 +80,9 @@ impl Calibration {
     /// Microseconds of a block that is read now, by how far the counters of time and of blocks go on; `None` where too
     /// few blocks are read.
     fn watched_micros(&mut self, [millis, reads]: [f64; 2]) -> Result<Option<f64>, SubjectError> {
-        let mut left = WATCHED;
-        while !left.is_zero() {
+        for _ in 0..WATCHED {
             self.session().check_stop()?;
             thread::sleep(STEP);
-            left = left.saturating_sub(STEP);
         }
         let row = self.session().rows(COUNTERS)?.into_iter().next().unwrap_or_default();
         let number = |at: usize| row.get(at)?.as_ref()?.parse::<f64>().ok();

@@ -66,7 +66,7 @@ impl LogSource {
         own
     }
 
-    pub(super) fn root(&mut self, session: SessionIndex, inner: &Inner, observer: &mut dyn Observer) {
+    fn root(&mut self, session: SessionIndex, inner: &Inner, observer: &mut dyn Observer) {
         let call = self.running_call(&self.context.sessions[session.0 as usize].id);
         self.orphan(session, inner, call.is_some_and(|call| inner.began_within(&call)), observer);
     }

@@ -85,11 +85,7 @@ impl Token<'_> {
 
 /// A name as the server cuts it.
 pub(super) fn cut(name: &str) -> &str {
-    let mut end = name.len().min(LONGEST_NAME);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    &name[..end]
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
 /// Letters of a word. The server takes every letter beyond ASCII for one.

@@ -82,20 +82,24 @@ pub(super) fn is_ahead_of_literal(mut rest: &[Token<'_>]) -> bool {
     }
 }
 
-/// Whether the bracket that is open behind these tokens is that of a cast.
-fn is_in_cast(before: &[Token<'_>]) -> bool {
+/// These tokens from the last to the first, without brackets that are closed, each with its place.
+fn backwards<'a, 'b>(before: &'a [Token<'b>]) -> impl Iterator<Item = (usize, &'a Token<'b>)> {
     let mut closed = 0;
-    for (at, token) in before.iter().enumerate().rev() {
+    before.iter().enumerate().rev().filter(move |(_, token)| {
         match token {
             Token::Symbol(")") => closed += 1,
             Token::Symbol("(") if closed > 0 => closed -= 1,
-            Token::Symbol("(") => {
-                return matches!(&before[..at], [.., Token::Word(word)] if CASTING.contains(&word.as_str()));
-            }
-            _ => {}
+            _ => return closed == 0,
         }
-    }
-    false
+        false
+    })
+}
+
+/// Whether the bracket that is open behind these tokens is that of a cast.
+fn is_in_cast(before: &[Token<'_>]) -> bool {
+    let open = backwards(before).find(|(_, token)| **token == Token::Symbol("("));
+    let ahead: &[Token<'_>] = open.map_or(&[], |(at, _)| &before[..at]);
+    matches!(ahead, [.., Token::Word(word)] if CASTING.contains(&word.as_str()))
 }
 
 /// Whether a name between these tokens is one that rows get, with their columns in the bracket behind it: that of a
@@ -118,15 +122,11 @@ pub(super) fn names_rows(before: &[Token<'_>], rest: &[Token<'_>]) -> bool {
 
 /// Whether a list that goes on behind these tokens is that of WITH: no other clause has begun since.
 fn is_in_with(before: &[Token<'_>]) -> bool {
-    let mut closed = 0;
-    for (at, token) in before.iter().enumerate().rev() {
+    for (at, token) in backwards(before) {
         match token {
-            Token::Symbol(")") => closed += 1,
-            Token::Symbol("(") if closed > 0 => closed -= 1,
-            Token::Symbol("(") => return false,
-            Token::Symbol(FROM) if closed == 0 => return false,
-            Token::Word(word) if closed == 0 && word == "with" && !is_of_another(&before[at + 1..]) => return true,
-            Token::Word(word) if closed == 0 && OTHER_CLAUSES.contains(&word.as_str()) => return false,
+            Token::Symbol("(" | FROM) => return false,
+            Token::Word(word) if word == "with" && !is_of_another(&before[at + 1..]) => return true,
+            Token::Word(word) if OTHER_CLAUSES.contains(&word.as_str()) => return false,
             _ => {}
         }
     }
