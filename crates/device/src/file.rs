@@ -93,7 +93,11 @@ impl Device for Target {
     fn witnesses(&self) -> Witnesses<'_> {
         let top = BlockDevice::all_under(self);
         let storage = top.clone().and_then(|top| BlockDevice::bottom_of(&top));
-        let layer = top.ok().filter(|top| storage.as_ref() != Ok(top)).and_then(|top| top.into_iter().next());
+        // One that may answer by itself, before one that only hands on.
+        let layer = top
+            .ok()
+            .filter(|top| storage.as_ref() != Ok(top))
+            .and_then(|top| top.into_iter().min_by_key(|device| !device.is_mapped()));
         Witnesses::Kernel { target: self, storage, layer }
     }
 }
